@@ -1,0 +1,62 @@
+"""Pictures of simulations. Figures are built without pyplot, so no display and no global state is needed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from sims import records
+from theory import depth_law
+from theory.arguments import ArgumentError
+
+# Okabe & Ito: distinguishable with any colour vision, and in print.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_FORMATS = (".png", ".svg", ".pdf")
+
+
+def check_path(path: str | None) -> None:
+    """Raise ArgumentError now for a file name that ``save`` would refuse later."""
+    if path is not None and Path(path).suffix.lower() not in _FORMATS:
+        raise ArgumentError("plot", path, "must end in " + ", ".join(_FORMATS))
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write the figure atomically; the file name's ending chooses the format. Returns its path."""
+    check_path(str(path))
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=Path(path).suffix.lower()[1:], dpi=150)
+    return records.write_bytes(path, buffer.getvalue())
+
+
+def depth_laws(p: int, betas: Sequence[float], scales: Sequence[float]) -> Figure:
+    """LS Fig. 1(a-c), one panel for each beta; each scale C in ``scales`` shifts the law to beta C."""
+    columns = min(len(betas), 3)
+    rows = -(-len(betas) // columns)
+    figure = Figure(figsize=(4.2 * columns, 3.3 * rows), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(rows, columns, sharey=True)).ravel()
+    r = np.arange(1, p + 1)
+    for panel, beta in zip(axes, betas, strict=False):
+        for index, scale in enumerate(scales):
+            eps = depth_law.epsilon(p, beta * scale)
+            colour = COLOURS[index % len(COLOURS)]
+            label = f"C = {scale:g}: mode {_mode_text(p, beta * scale)}"
+            panel.plot(r, eps, color=colour, lw=1.6, label=label)
+            panel.fill_between(r, eps, color=colour, alpha=0.15)
+            panel.axvline(p * depth_law.depth_fraction_limit(beta * scale), color=colour, lw=0.9, ls=":")
+        panel.set_title(f"β = {beta:g}, p = {p}")
+        panel.set_xlabel("path length r")
+        panel.legend(fontsize=7, frameon=False, ncols=2, loc="upper center")
+        panel.set_ylim(0, 1.0)
+    for panel in axes[len(betas) :]:
+        panel.set_visible(False)
+    axes[0].set_ylabel("amplitude ε_r  (Σ ε² = 1)")
+    figure.suptitle("Depth law ε_r; dotted: p·βC/(1+βC), the limit of LS Theorem 1", fontsize=10)
+    return figure
+
+
+def _mode_text(p: int, beta: float) -> str:
+    return " and ".join(str(mode) for mode in depth_law.modes(p, beta))
