@@ -38,7 +38,9 @@ class Output:
     """Replace the run in --out if there is one."""
 
 
-def parse(config_type: type[Config], module: str, description: str, argv: Sequence[str] | None) -> tuple[Config, Output]:
+def parse(
+    config_type: type[Config], module: str, description: str, argv: Sequence[str] | None
+) -> tuple[Config, Output]:
     """Read the options of ``config_type`` and of ``Output``; a bad option raises ArgumentError instead of a panel."""
     arguments = dataclasses.make_dataclass("Arguments", [("config", config_type), ("output", Output)])
     shown = io.StringIO()

@@ -51,7 +51,9 @@ class Run:
         """The stored tensors by name, on the CPU. Raises ArgumentError if this run has none."""
         path = self.folder / _WEIGHTS
         if not path.exists():
-            raise ArgumentError("run", str(self.folder), f"holds no weights; it is a {self.kind} run, not a training run")
+            raise ArgumentError(
+                "run", str(self.folder), f"holds no weights; it is a {self.kind} run, not a training run"
+            )
         return safetensors.torch.load_file(path)
 
 
@@ -62,9 +64,13 @@ def check_vacant(folder: Path | str, *, overwrite: bool) -> None:
         raise ArgumentError("out", str(folder), "is a file; name a folder")
     if folder.is_dir() and any(folder.iterdir()):
         if not overwrite:
-            raise ArgumentError("out", str(folder), "already holds something; choose another folder or pass --overwrite")
+            raise ArgumentError(
+                "out", str(folder), "already holds something; choose another folder or pass --overwrite"
+            )
         if not (folder / _MANIFEST).exists():
-            raise ArgumentError("out", str(folder), "is not a run folder, so it is not overwritten; choose another folder")
+            raise ArgumentError(
+                "out", str(folder), "is not a run folder, so it is not overwritten; choose another folder"
+            )
 
 
 def save(
@@ -120,16 +126,24 @@ def load(folder: Path | str, kind: str | None = None) -> Run:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise ArgumentError("run", str(folder), "no such folder; make one with `python -m empirical.train --out FOLDER`")
+        raise ArgumentError(
+            "run", str(folder), "no such folder; make one with `python -m empirical.train --out FOLDER`"
+        )
     try:
         manifest = json.loads((folder / _MANIFEST).read_text())
         written_format = manifest["format"]
     except FileNotFoundError:
-        raise ArgumentError("run", str(folder), f"half written or not a run: {_MANIFEST} is missing; run the command again") from None
+        raise ArgumentError(
+            "run", str(folder), f"half written or not a run: {_MANIFEST} is missing; run the command again"
+        ) from None
     except (ValueError, KeyError, TypeError):
-        raise ArgumentError("run", str(folder), f"half written: {_MANIFEST} is not readable; run the command again") from None
+        raise ArgumentError(
+            "run", str(folder), f"half written: {_MANIFEST} is not readable; run the command again"
+        ) from None
     if written_format != FORMAT:
-        raise ArgumentError("run", str(folder), f"has format {written_format}, this version reads {FORMAT}; run the command again")
+        raise ArgumentError(
+            "run", str(folder), f"has format {written_format}, this version reads {FORMAT}; run the command again"
+        )
     for name, signature in manifest["files"].items():
         path = folder / name
         if not path.exists() or _signature(path) != signature:

@@ -12,13 +12,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.arguments import ArgumentError, real_number, whole_number
+from theory.arguments import real_number, whole_number
 
 # 10^8 entries are 0.8 GB an array, and a few are alive at once.
 _LARGEST_DEPTH = 10**8
 
 
-def log_epsilon(p: int, beta: float) -> np.ndarray:
+def log_epsilon(p: int, beta: float | Fraction) -> np.ndarray:
     """Natural logarithm of the amplitudes eps_r [LS Eq. 16, recovered].
 
     Parameters: depth ``p >= 1``; path gain ``beta >= 0`` (a float or a Fraction). Returns a float64 array
@@ -29,13 +29,13 @@ def log_epsilon(p: int, beta: float) -> np.ndarray:
     carries the mass. Raises ArgumentError for bad p or beta, and for p > 10^8 (the array would not fit).
     """
     p = whole_number("p", p, most=_LARGEST_DEPTH)
-    beta = _path_gain(beta)
-    if beta == 0:
+    gain = _path_gain(beta)
+    if gain == 0:
         return np.concatenate(([0.0], np.full(p - 1, -np.inf)))
     # eps_{r+1} / eps_r = beta (p - r) / r. Summing the logarithms outwards from the mode keeps every partial
     # sum as small as the value it stands for, so nothing cancels (log-gamma would lose 9 digits at p = 10^6).
     r = np.arange(1, p, dtype=np.float64)
-    log_ratio = math.log(beta) + np.log((p - r) / r)
+    log_ratio = math.log(gain) + np.log((p - r) / r)
     mode = modes(p, beta)[0]
     log_eps = np.zeros(p)
     log_eps[mode:] = np.cumsum(log_ratio[mode - 1 :])
@@ -67,17 +67,15 @@ def modes(p: int, beta: float | Fraction) -> tuple[int, ...]:
     is the tie (1, 2) although the double nearest to 0.1 is not 1/10. Any size of p is allowed.
     """
     p = whole_number("p", p)
-    exact = Fraction(beta) if isinstance(beta, Fraction | int) else Fraction(_path_gain(beta))
-    if exact < 0:
-        raise ArgumentError("beta", beta, "must be a finite number at least 0")
+    rounded = _path_gain(beta)
+    exact, half_ulp = (
+        (beta, Fraction(0)) if isinstance(beta, Fraction) else (Fraction(rounded), Fraction(math.ulp(rounded)) / 2)
+    )
     # eps_{m+1} = eps_m exactly when beta = m / (p - m).
     m = exact * p / (1 + exact)
     nearest = round(m)
-    if 1 <= nearest <= p - 1:
-        tie = Fraction(nearest, p - nearest)
-        half_ulp = Fraction(0) if isinstance(beta, Fraction | int) else Fraction(math.ulp(float(beta))) / 2
-        if abs(tie - exact) <= half_ulp:
-            return (nearest, nearest + 1)
+    if 1 <= nearest <= p - 1 and abs(Fraction(nearest, p - nearest) - exact) <= half_ulp:
+        return (nearest, nearest + 1)
     return (min(math.floor(m) + 1, p),)
 
 

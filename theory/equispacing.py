@@ -55,7 +55,9 @@ def equispaced_singular_values(depth: int, first: float, cosine: float) -> np.nd
         raise ArgumentError("cosine", cosine, "must lie between -1 and 1")
     inverse = 1 / first + np.arange(depth) * cosine
     if inverse[-1] <= 0:
-        raise ArgumentError("depth", depth, f"1/s_i = 1/{first:g} + (i-1) ({cosine:g}) must stay positive; use fewer blocks")
+        raise ArgumentError(
+            "depth", depth, f"1/s_i = 1/{first:g} + (i-1) ({cosine:g}) must stay positive; use fewer blocks"
+        )
     return 1 / inverse
 
 

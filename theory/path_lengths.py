@@ -49,7 +49,7 @@ def binomial(depth: int, beta: float) -> np.ndarray:
     """
     depth = whole_number("depth", depth)
     beta = real_number("beta", beta, least=0.0)
-    return _law(stats.binom(depth, beta / (1 + beta)).pmf(np.arange(depth + 1)))
+    return _law(stats.binom.pmf(np.arange(depth + 1), depth, beta / (1 + beta)))
 
 
 def stirling(depth: int) -> np.ndarray:

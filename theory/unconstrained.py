@@ -15,6 +15,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from scipy.optimize import brentq
 from scipy.special import expit, lambertw
@@ -58,7 +59,9 @@ _LOSSES = {
         # z = t (1 + e^-z)  <=>  (z - t) e^(z - t) = t e^-t, solved by Lambert's W.
         tau_inverse=lambda t: t + float(lambertw(t * math.exp(-t)).real),
     ),
-    "exponential": _Loss(value=lambda z: math.exp(-z), log_slope=lambda z: -z, tau=lambda z: z, tau_inverse=lambda t: t),
+    "exponential": _Loss(
+        value=lambda z: math.exp(-z), log_slope=lambda z: -z, tau=lambda z: z, tau_inverse=lambda t: t
+    ),
 }
 
 
@@ -102,7 +105,7 @@ def stationary_points(
     roots = [edge for edge in folds if excess(edge) == 0]
     for left, right in itertools.pairwise(edges):
         if excess(left) * excess(right) < 0:
-            roots.append(brentq(excess, left, right, xtol=1e-15, maxiter=500))
+            roots.append(_root(excess, left, right))
     points = []
     for log_s in sorted(roots):
         s = math.exp(log_s)
@@ -112,9 +115,7 @@ def stationary_points(
     return tuple(points)
 
 
-def global_optimum(
-    depth: int, weight_decay: float, input_norm: float, loss: str = "logistic"
-) -> StationaryPoint:
+def global_optimum(depth: int, weight_decay: float, input_norm: float, loss: str = "logistic") -> StationaryPoint:
     """The stationary point of least objective: the global optimum of the UJM [RA Thm 3.3 and U2, new].
 
     At the tie lam* of the first-order transition two points share it; the one with the smaller rounded
@@ -158,6 +159,10 @@ def _walk(excess: Callable[[float], float], start: float, step: float) -> float:
     return log_s
 
 
+def _root(function: Callable[[float], float], left: float, right: float) -> float:
+    return cast(float, brentq(function, left, right, xtol=1e-15, maxiter=500))
+
+
 def _folds(depth: int, input_norm: float, model: _Loss) -> tuple[float, ...]:
     """log s where ``excess`` turns: the two roots of tau(z(s)) = kappa(s) [U7, new], or none. Independent of the decay."""
     if depth == 1:
@@ -175,7 +180,7 @@ def _folds(depth: int, input_norm: float, model: _Loss) -> tuple[float, ...]:
     highest = cusp
     while turn(highest) < 0:
         highest += 1.0
-    return brentq(turn, lowest, cusp, xtol=1e-15), brentq(turn, cusp, highest, xtol=1e-15)
+    return _root(turn, lowest, cusp), _root(turn, cusp, highest)
 
 
 def _kappa(s: float, depth: int) -> float:
@@ -198,4 +203,4 @@ def _cusp_singular_value(depth: int, model: _Loss) -> float:
     right = left + 1.0
     while slope(right) > 0:
         right += 1.0
-    return math.exp(brentq(slope, left, right, xtol=1e-14))
+    return math.exp(_root(slope, left, right))
