@@ -105,7 +105,7 @@ def scale_derivative(p: int, beta: float) -> np.ndarray:
 
 
 def printed_scale_derivative(p: int, beta: float) -> np.ndarray:
-    """``C d eps_r / dC = r eps_r`` as LS prints it on the way to Eq. 19 [paper; contradicts sum eps^2 = 1]; shape (p,)."""
+    """``C d eps_r / dC = r eps_r`` as LS prints it before Eq. 19 [paper; contradicts sum eps^2 = 1]; shape (p,)."""
     eps = epsilon(p, beta)
     return np.arange(1, eps.size + 1) * eps
 

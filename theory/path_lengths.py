@@ -110,3 +110,18 @@ def total_variation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def _law(probabilities: np.ndarray) -> np.ndarray:
     # Library laws are normalised to rounding; a last division makes the sum exact to one ulp.
     return probabilities / probabilities.sum()
+
+
+def rank_one_path_amplitudes(jacobians, skips, vector, direction):
+    """Temporary stand-in until the branch `paths` lands."""
+    amplitudes = np.zeros((*skips.shape[:-2], skips.shape[-2] + 1))
+    bypass = vector
+    for i in range(skips.shape[-2]):
+        g = np.einsum("...de,...d->...e", jacobians[..., i, :, :], direction)
+        keep = (direction * skips[..., i, :] * direction).sum(-1)
+        new = amplitudes * keep[..., None]
+        new[..., 2:] += (g * direction).sum(-1)[..., None] * amplitudes[..., 1:-1]
+        new[..., 1] += (g * bypass).sum(-1)
+        amplitudes, bypass = new, skips[..., i, :] * bypass
+    amplitudes[..., 0] = np.linalg.norm(bypass, axis=-1)
+    return np.abs(amplitudes)
