@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 from matplotlib.figure import Figure
 
 from sims import records
-from theory import depth_law
+from theory import depth_law, unconstrained
 from theory.arguments import ArgumentError
 
 # Okabe & Ito: distinguishable with any colour vision, and in print.
@@ -60,3 +61,32 @@ def depth_laws(p: int, betas: Sequence[float], scales: Sequence[float]) -> Figur
 
 def _mode_text(p: int, beta: float) -> str:
     return " and ".join(str(mode) for mode in depth_law.modes(p, beta))
+
+
+def descent(dataset: xr.Dataset) -> Figure:
+    """Where the runs of sims.descent ended: objective against s along the aligned family, and s by block."""
+    depth, decay, norm = (dataset.attrs[name] for name in ("depth", "weight_decay", "input_norm"))
+    top = dataset["singular_values"].isel(k=0)
+    roots = dataset["minimum_s"].values
+    figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+    curve, blocks = figure.subplots(1, 2)
+    s = np.linspace(0, 1.3 * max(roots.max(), float(top.max())), 400)
+    curve.plot(s, [unconstrained.objective(each, depth, decay, norm) for each in s], color="0.4", lw=1.2)
+    for index, name in enumerate([*(f"minimum s = {root:.4g}" for root in roots), "other", "unconverged"]):
+        basin = index if index < len(roots) else len(roots) - 1 - index
+        here = np.flatnonzero(dataset["basin"].values == basin)
+        if not len(here) and basin < 0:
+            continue
+        colour = COLOURS[index % len(COLOURS)]
+        ends, runs = top.isel(seed=here), dataset["objective"].isel(seed=here)
+        curve.plot(ends.mean("block"), runs, "o", color=colour, ms=5, label=f"{name}: {len(here)} runs")
+        blocks.plot(dataset["block"], ends.T, color=colour, lw=0.8, alpha=0.6)
+        if basin >= 0:
+            blocks.axhline(roots[basin], color=colour, lw=0.9, ls=":")
+    curve.set_xlabel("s (mean over blocks)")
+    curve.set_ylabel("objective")
+    curve.legend(fontsize=7, frameon=False)
+    blocks.set_xlabel("block i")
+    blocks.set_ylabel("top singular value of J_i")
+    figure.suptitle("Descent on the UJM; grey: objective along J_i = s u uᵀ; dotted: closed form", fontsize=10)
+    return figure
