@@ -34,8 +34,7 @@ def load(name: str = "digits", *, seed: int = 0) -> Split:
     """
     one_of("data", name, NAMES)
     seed = whole_number("seed", seed, least=0, most=2**32 - 1)
-    digits = load_digits()
-    images, labels = np.asarray(digits["data"]), np.asarray(digits["target"])
+    images, labels = (np.asarray(part) for part in load_digits(return_X_y=True))
     train, test = train_test_split(
         np.arange(len(labels)), test_size=_HELD_OUT_DIGITS, stratify=labels, random_state=seed
     )

@@ -64,17 +64,19 @@ def linearise(blocks: Sequence[Block], h: Tensor, *, progress: bool = False) -> 
         )
     points = [h.detach().double().cpu()]
     jacobians, skips = [], []
-    for number, block in enumerate(tqdm(blocks, desc="blocks", disable=not progress, leave=False), start=1):
+    for number, block in enumerate(
+        tqdm(blocks, desc="blocks", disable=None if progress else True, leave=False), start=1
+    ):
         frozen = _frozen(block, number)
         output = tuple(frozen.branch(points[-1].clone()).shape)
         if output != tuple(h.shape):
             raise ArgumentError(f"block {number}", output, f"its branch must keep the shape {tuple(h.shape)}")
-        jacobian, skip, following = (part.detach() for part in _residual_jacobian(frozen, points[-1]))
+        jacobian, skip, following = _residual_jacobian(frozen, points[-1])
         for name, tensor in ((f"J_{number}", jacobian), (f"h_{number + 1}", following)):
             _require_finite(name, tensor)
-        jacobians.append(jacobian)
-        skips.append(skip)
-        points.append(following)
+        jacobians.append(jacobian.detach())
+        skips.append(skip.detach())
+        points.append(following.detach())
     return Linearisation(*(torch.stack(parts, dim=1).numpy() for parts in (points, jacobians, skips)))
 
 
@@ -88,7 +90,8 @@ def _residual_jacobian(block: Any, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     inner = torch.func.vmap(branch)(h) + (h if block.skip else 0)
     jacobian = torch.func.vmap(torch.func.jacrev(branch))(h)
-    following, slope = torch.func.jvp(lambda z: block.gate(z.clone()), (inner,), (torch.ones_like(inner),))
+    # An elementwise gate: its derivative along all-ones is the diagonal.
+    following, slope = torch.func.jvp(lambda z: block.gate(z.clone()), (inner,), (torch.ones_like(inner),))[:2]
     return slope[..., None] * jacobian, slope * float(block.skip), following
 
 

@@ -103,7 +103,7 @@ def train(config: TrainingConfig, *, device: str = "cpu", progress: bool = False
     losses = [_cross_entropy(network, split.train_inputs, split.train_labels)]
     accuracies = [accuracy(network, split.test_inputs, split.test_labels)]
     diverged = False
-    for _ in tqdm(range(config.epochs), desc="epochs", disable=not progress, leave=False):
+    for _ in tqdm(range(config.epochs), desc="epochs", disable=None if progress else True, leave=False):
         good = {name: tensor.clone() for name, tensor in network.state_dict().items()}
         loss = _epoch(network, split, config.batch, order, optimiser, schedule)
         if not loss < _LARGEST_LOSS:

@@ -189,14 +189,14 @@ def provenance(device: str = "cpu") -> dict[str, Any]:
     }
 
 
-def fingerprint(*parts: Any) -> str:
-    """A sha256 over the code of the four packages and ``parts`` (dataclasses or JSON values).
+def fingerprint(*parts: Any, packages: tuple[str, ...]) -> str:
+    """A sha256 over the code of ``packages``, the versions of the libraries and ``parts`` (dataclasses, JSON values).
 
     Equal fingerprints mean that a stored result is the one this code and configuration would give.
     """
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parent.parent
-    for package in ("theory", "sims", "empirical", "paper_checks"):
+    for package in packages:
         for path in sorted((root / package).rglob("*.py")):
             digest.update(path.relative_to(root).as_posix().encode())
             digest.update(path.read_bytes())
