@@ -31,3 +31,6 @@ JACOBIAN_ABSOLUTE = 1e-10
 
 # Gradient optimisation to a gradient norm of 1e-9 at curvature >= 1e-3: distance <= gradient / curvature.
 DESCENT_DISTANCE = 1e-6
+
+# Differences of 1/s_i, each 1/s of size <= 60 rounded twice, and ratios of two steps of a propagated line.
+INVERSE_SLOPE = 1e-10

@@ -32,7 +32,7 @@ def _brief(value: object) -> str:
 
 
 def whole_number(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
-    """Return ``value`` as an int with ``least <= value <= most``, or raise ArgumentError. Booleans and floats are refused."""
+    """Return ``value`` as an int with ``least <= value <= most``, or raise ArgumentError; no booleans, no floats."""
     bound = f"at least {least}" if most is None else f"between {least} and {most}"
     remedy = f"must be a whole number {bound}"
     if isinstance(value, bool | np.bool_):
@@ -54,11 +54,11 @@ def real_number(name: str, value: object, *, least: float | None = None, above: 
     if above is not None:
         bounds.append(f"greater than {above:g}")
     remedy = "must be a finite number" + (" " + " and ".join(bounds) if bounds else "")
-    if isinstance(value, bool | np.bool_ | str) or not isinstance(value, Real | np.generic):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise ArgumentError(name, value, remedy)
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (OverflowError, TypeError, ValueError):
+        number = float(value)
+    except OverflowError:
         raise ArgumentError(name, value, remedy) from None
     below_bounds = (least is not None and number < least) or (above is not None and number <= above)
     if not math.isfinite(number) or below_bounds:
@@ -97,6 +97,6 @@ def real_array(name: str, value: object, *, ndim: int | None = None, least: floa
 
 def one_of(name: str, value: object, choices: list[str] | tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise ArgumentError that lists them."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ArgumentError(name, value, "must be one of " + ", ".join(choices))
-    return str(value)
+    return value

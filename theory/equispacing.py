@@ -19,8 +19,9 @@ _UNIT_TOLERANCE = 1e-10
 def aligned_jacobians(singular_values: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """``J_i = s_i u u^T``: rank one, aligned across depth and left with right [RA2, RA3]; float64 (L, D, D).
 
-    ``singular_values``: (L,), finite; ``direction`` u: (D,), unit norm.
+    ``singular_values``: (L,), finite; ``direction`` u: (D,), unit norm. Raises ArgumentError otherwise.
     """
+    direction = _unit("direction", direction)
     return shared_direction_jacobians(singular_values, direction, direction)
 
 
@@ -30,9 +31,8 @@ def shared_direction_jacobians(singular_values: np.ndarray, left: np.ndarray, ri
     ``singular_values``: (L,); ``left`` u and ``right`` v: (D,), unit norm. Raises ArgumentError otherwise.
     """
     singular_values = real_array("singular_values", singular_values, ndim=1)
-    left, right = _unit("left", left), _unit("right", right)
-    if left.size != right.size:
-        raise ArgumentError("right", right, f"must have the length of left, {left.size}")
+    left = _unit("left", left)
+    right = _unit("right", right, left.size)
     return singular_values[:, None, None] * np.outer(left, right)
 
 
@@ -79,10 +79,13 @@ def predicted_line(start: np.ndarray, depth: int, first: float, left: np.ndarray
 
     Holds when the singular values are ``equispaced_singular_values(depth, first, u.v)``.
     """
+    depth = whole_number("depth", depth)
+    first = real_number("first", first, above=0.0)
     start = real_array("start", start, ndim=1)
-    left, right = _unit("left", left), _unit("right", right)
-    steps = np.arange(whole_number("depth", depth) + 1)
-    return start + np.outer(steps, first * (right @ start) * left)
+    left, right = _unit("left", left), _unit("right", right, left.size)
+    if start.size != left.size:
+        raise ArgumentError("start", start, f"must have length {left.size}, that of left and right")
+    return start + np.outer(np.arange(depth + 1), first * (right @ start) * left)
 
 
 def equispacing_defect(points: np.ndarray) -> float:
@@ -100,8 +103,10 @@ def equispacing_defect(points: np.ndarray) -> float:
     return float(np.linalg.norm(steps - steps.mean(axis=0), axis=1).max() / scale)
 
 
-def _unit(name: str, vector: np.ndarray) -> np.ndarray:
+def _unit(name: str, vector: np.ndarray, length: int | None = None) -> np.ndarray:
     vector = real_array(name, vector, ndim=1)
+    if length is not None and vector.size != length:
+        raise ArgumentError(name, vector, f"must have the length of left, {length}")
     norm = float(np.linalg.norm(vector))
     if abs(norm - 1) > _UNIT_TOLERANCE:
         raise ArgumentError(name, vector, f"must have unit norm, has {norm:g}; divide by its norm")
