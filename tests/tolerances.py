@@ -34,3 +34,27 @@ DESCENT_DISTANCE = 1e-6
 
 # Differences of 1/s_i, each 1/s of size <= 60 rounded twice, and ratios of two steps of a propagated line.
 INVERSE_SLOPE = 1e-10
+
+# Path laws at L <= 60: a recursion of 3 L roundings and no subtraction, so 180 ulp at the very worst.
+PATH_LAW_RELATIVE = 4e-14
+
+# Elementary symmetric polynomials of mixed signs cancel: relative to the same polynomials of |g|.
+CANCELLING_RELATIVE = 1e-13
+
+# The mean H_{L+1} - 1 and the variance at L = 5000, as the issue asks; 3 L ulp would be 3e-12, roundings average out.
+STIRLING_MOMENT_RELATIVE = 1e-12
+
+# log e_r at L = 5000: up to 5000 roundings of logarithms as large as the value itself.
+LOG_POLYNOMIAL_RELATIVE = 1e-12
+
+# Monte Carlo with a fixed seed and at most 100 comparisons: |z| > 4.5 has probability 7e-6 for one, < 1e-3 for all.
+STANDARD_ERRORS = 4.5
+
+# scipy's binomial law at L <= 60 (measured 1.3e-13): its success probability is rounded, then taken to the L-th power.
+BINOMIAL_RELATIVE = 1e-12
+
+# P7, energy laws at L = 8, D = 16, s_i = gain / i, 200 draws. Noise of norm about 0.2 a block: 0.008 measured.
+NEARLY_ALIGNED_TOTAL_VARIATION = 0.03
+
+# The same with every orientation scrambled: 0.07-0.08, 0.21-0.24, 0.49-0.51 for gain 1, 2, 4 (sd <= 0.014).
+SCRAMBLED_TOTAL_VARIATION = 0.05
