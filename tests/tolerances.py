@@ -58,3 +58,14 @@ NEARLY_ALIGNED_TOTAL_VARIATION = 0.03
 
 # The same with every orientation scrambled: 0.07-0.08, 0.21-0.24, 0.49-0.51 for gain 1, 2, 4 (sd <= 0.014).
 SCRAMBLED_TOTAL_VARIATION = 0.05
+
+# Signed coefficients 1/(i - 1 + a): a factor 1 + l near 0 loses digits of what follows, |l| <= 5 and the
+# coordinates span up to 2 orders of magnitude, so about 3 digits on top of PROPAGATION_RELATIVE.
+SIGNED_PROPAGATION_RELATIVE = 1e-9
+SIGNED_STEP_RATIO = 1e-8
+
+# T4 is an identity of inner products in R^6 with linear fractions above 1e-3, which may cancel 3 digits or so.
+SLOPE_LAW_RELATIVE = 1e-9
+
+# rho / phi where v.h_i may fall to 0.01 of |h|: the fraction loses two digits more.
+T2_SLOPE = 1e-8

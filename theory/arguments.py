@@ -8,6 +8,9 @@ from numbers import Real
 
 import numpy as np
 
+# A direction handed in as "unit" may carry the rounding of its own normalisation, not more.
+_UNIT_TOLERANCE = 1e-10
+
 
 class ArgumentError(ValueError):
     """A bad argument: ``argument`` (its name), ``value`` (what was given) and ``remedy`` (what to do instead).
@@ -92,6 +95,21 @@ def real_array(name: str, value: object, *, ndim: int | None = None, least: floa
     if refused.any():
         index = tuple(int(i) for i in np.argwhere(refused)[0])
         raise ArgumentError(f"{name}{list(index)}", float(array[index]), remedy)
+    return array
+
+
+def unit_vectors(name: str, value: object, *, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """Return ``value`` as float64 unit vectors along the last axis, of that ``shape`` (one vector if None is given).
+
+    Raises ArgumentError for another shape and for norms further from 1 than 1e-10.
+    """
+    array = real_array(name, value, ndim=1 if shape is None else None)
+    if shape is not None and array.shape != shape:
+        raise ArgumentError(name, array, f"must have shape {shape}")
+    norms = np.linalg.norm(array, axis=-1)
+    if (np.abs(norms - 1) > _UNIT_TOLERANCE).any():
+        worst = norms.flat[np.abs(norms - 1).argmax()]
+        raise ArgumentError(name, array, f"must have unit norm, has {worst:g}; divide by its norm")
     return array
 
 

@@ -15,10 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from theory.arguments import ArgumentError, real_array, real_number, whole_number
-
-# A direction handed in as "unit" may carry the rounding of its own normalisation, not more.
-_UNIT_TOLERANCE = 1e-10
+from theory.arguments import ArgumentError, real_array, real_number, unit_vectors, whole_number
 
 
 def elementary_symmetric(gains: ArrayLike) -> np.ndarray:
@@ -179,11 +176,7 @@ def rank_one_path_amplitudes(
     step. Raises ArgumentError for shapes that do not fit, for a direction that is not unit, and for overflow.
     """
     jacobians, skips, vector = _blocks(jacobians, skips, vector)
-    direction = real_array("direction", direction)
-    if direction.shape != vector.shape:
-        raise ArgumentError("direction", direction, f"must have shape {vector.shape}, that of vector")
-    if (np.abs(np.linalg.norm(direction, axis=-1) - 1) > _UNIT_TOLERANCE).any():
-        raise ArgumentError("direction", direction, "must have unit norm; divide by its norm")
+    direction = unit_vectors("direction", direction, shape=vector.shape)
     depth = jacobians.shape[-3]
     seen = np.einsum("...d,...lde->...le", direction, jacobians)  # g_i
     kept = np.einsum("...d,...ld,...d->...l", direction, skips, direction)  # dhat . D_i dhat

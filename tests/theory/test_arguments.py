@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from theory import ArgumentError
-from theory.arguments import one_of, real_array, real_number, whole_number
+from theory.arguments import one_of, real_array, real_number, unit_vectors, whole_number
 
 
 @pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])
@@ -97,6 +97,18 @@ def test_the_first_entry_below_the_bound_is_named():
         real_array("gains", [[0.0, 1.0], [-1.0, -2.0]], least=0.0)
     with pytest.raises(ArgumentError, match="must have 2 dimensions"):
         real_array("gains", [0.0], ndim=2)
+
+
+def test_unit_vectors():
+    np.testing.assert_array_equal(unit_vectors("left", [0.6, 0.8]), [0.6, 0.8])
+    batch = np.array([[[1.0, 0.0]], [[0.0, -1.0]]])
+    np.testing.assert_array_equal(unit_vectors("left", batch, shape=(2, 1, 2)), batch)
+    with pytest.raises(ArgumentError, match=r"^left = .*: must have unit norm, has 1.41421; divide by its norm$"):
+        unit_vectors("left", [[1.0, 0.0], [1.0, 1.0]], shape=(2, 2))
+    with pytest.raises(ArgumentError, match=r"^left = .*: must have shape \(3,\)$"):
+        unit_vectors("left", [1.0, 0.0], shape=(3,))
+    with pytest.raises(ArgumentError, match="must have 1 dimension"):
+        unit_vectors("left", [[1.0]])
 
 
 def test_one_of_takes_only_the_listed_strings():
