@@ -33,3 +33,28 @@ def path_coefficients(jacobians: np.ndarray, skips: np.ndarray, vector: np.ndarr
             walker = jacobian @ walker if through_branch else skip * walker
         total[sum(path)] += walker
     return total
+
+
+def sum_law_fractions(gains: list[Fraction]) -> list[Fraction]:
+    """e_r(g) / prod (1 + g_i), r = 0..L, in exact rational arithmetic."""
+    coefficients = [Fraction(1)]
+    for gain in gains:
+        coefficients = [
+            a + gain * b for a, b in zip([*coefficients, Fraction(0)], [Fraction(0), *coefficients], strict=True)
+        ]
+    total = math.prod(1 + gain for gain in gains)
+    return [coefficient / total for coefficient in coefficients]
+
+
+def stirling_cycle_numbers(letters: int) -> list[int]:
+    """c(n, k), k = 0..n, by c(n+1, k) = n c(n, k) + c(n, k-1)."""
+    row = [1]
+    for n in range(letters):
+        row = [n * stay + new for stay, new in zip([*row, 0], [0, *row], strict=True)]
+    return row
+
+
+def rank_one_path_amplitudes(gradients: np.ndarray, skips: np.ndarray, vector: np.ndarray, direction: np.ndarray):
+    """|E_r a| for J_i = dhat g_i^T by walking each of the 2^L paths (gradients (L, D))."""
+    jacobians = direction[None, :, None] * gradients[:, None, :]
+    return np.linalg.norm(path_coefficients(jacobians, skips, vector), axis=-1)

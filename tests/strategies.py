@@ -39,3 +39,17 @@ def orthogonal(rng: np.random.Generator, width: int) -> np.ndarray:
     """A Haar-random orthogonal matrix."""
     q, r = np.linalg.qr(rng.standard_normal((width, width)))
     return q * np.sign(np.diag(r))
+
+
+def orthogonal_batch(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Independent Haar-random orthogonal matrices in an array of the given shape (..., D, D)."""
+    q, r = np.linalg.qr(rng.standard_normal(shape))
+    return q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., None, :]
+
+
+# Non-negative gains of every size a trained or a contrived network has, ties and zeros included.
+gain_lists = st.lists(
+    st.one_of(st.sampled_from([0.0, 0.5, 1.0, 1e12, 1e-12]), st.floats(1e-3, 1e3, allow_subnormal=False)),
+    min_size=1,
+    max_size=40,
+)

@@ -31,3 +31,41 @@ JACOBIAN_ABSOLUTE = 1e-10
 
 # Gradient optimisation to a gradient norm of 1e-9 at curvature >= 1e-3: distance <= gradient / curvature.
 DESCENT_DISTANCE = 1e-6
+
+# Differences of 1/s_i, each 1/s of size <= 60 rounded twice, and ratios of two steps of a propagated line.
+INVERSE_SLOPE = 1e-10
+
+# Path laws at L <= 60: a recursion of 3 L roundings and no subtraction, so 180 ulp at the very worst.
+PATH_LAW_RELATIVE = 4e-14
+
+# Elementary symmetric polynomials of mixed signs cancel: relative to the same polynomials of |g|.
+CANCELLING_RELATIVE = 1e-13
+
+# The mean H_{L+1} - 1 and the variance at L = 5000, as the issue asks; 3 L ulp would be 3e-12, roundings average out.
+STIRLING_MOMENT_RELATIVE = 1e-12
+
+# log e_r at L = 5000: up to 5000 roundings of logarithms as large as the value itself.
+LOG_POLYNOMIAL_RELATIVE = 1e-12
+
+# Monte Carlo with a fixed seed and at most 100 comparisons: |z| > 4.5 has probability 7e-6 for one, < 1e-3 for all.
+STANDARD_ERRORS = 4.5
+
+# scipy's binomial law at L <= 60 (measured 1.3e-13): its success probability is rounded, then taken to the L-th power.
+BINOMIAL_RELATIVE = 1e-12
+
+# P7, energy laws at L = 8, D = 16, s_i = gain / i, 200 draws. Noise of norm about 0.2 a block: 0.008 measured.
+NEARLY_ALIGNED_TOTAL_VARIATION = 0.03
+
+# The same with every orientation scrambled: 0.07-0.08, 0.21-0.24, 0.49-0.51 for gain 1, 2, 4 (sd <= 0.014).
+SCRAMBLED_TOTAL_VARIATION = 0.05
+
+# Signed coefficients 1/(i - 1 + a): a factor 1 + l near 0 loses digits of what follows, |l| <= 5 and the
+# coordinates span up to 2 orders of magnitude, so about 3 digits on top of PROPAGATION_RELATIVE.
+SIGNED_PROPAGATION_RELATIVE = 1e-9
+SIGNED_STEP_RATIO = 1e-8
+
+# T4 is an identity of inner products in R^6 with linear fractions above 1e-3, which may cancel 3 digits or so.
+SLOPE_LAW_RELATIVE = 1e-9
+
+# rho / phi where v.h_i may fall to 0.01 of |h|: the fraction loses two digits more.
+T2_SLOPE = 1e-8

@@ -8,6 +8,9 @@ from numbers import Real
 
 import numpy as np
 
+# A direction handed in as "unit" may carry the rounding of its own normalisation, not more.
+_UNIT_TOLERANCE = 1e-10
+
 
 class ArgumentError(ValueError):
     """A bad argument: ``argument`` (its name), ``value`` (what was given) and ``remedy`` (what to do instead).
@@ -32,7 +35,7 @@ def _brief(value: object) -> str:
 
 
 def whole_number(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
-    """Return ``value`` as an int with ``least <= value <= most``, or raise ArgumentError. Booleans and floats are refused."""
+    """Return ``value`` as an int with ``least <= value <= most``, or raise ArgumentError; no booleans, no floats."""
     bound = f"at least {least}" if most is None else f"between {least} and {most}"
     remedy = f"must be a whole number {bound}"
     if isinstance(value, bool | np.bool_):
@@ -54,11 +57,11 @@ def real_number(name: str, value: object, *, least: float | None = None, above: 
     if above is not None:
         bounds.append(f"greater than {above:g}")
     remedy = "must be a finite number" + (" " + " and ".join(bounds) if bounds else "")
-    if isinstance(value, bool | np.bool_ | str) or not isinstance(value, Real | np.generic):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise ArgumentError(name, value, remedy)
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (OverflowError, TypeError, ValueError):
+        number = float(value)
+    except OverflowError:
         raise ArgumentError(name, value, remedy) from None
     below_bounds = (least is not None and number < least) or (above is not None and number <= above)
     if not math.isfinite(number) or below_bounds:
@@ -95,8 +98,23 @@ def real_array(name: str, value: object, *, ndim: int | None = None, least: floa
     return array
 
 
+def unit_vectors(name: str, value: object, *, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """Return ``value`` as float64 unit vectors along the last axis, of that ``shape`` (one vector if None is given).
+
+    Raises ArgumentError for another shape and for norms further from 1 than 1e-10.
+    """
+    array = real_array(name, value, ndim=1 if shape is None else None)
+    if shape is not None and array.shape != shape:
+        raise ArgumentError(name, array, f"must have shape {shape}")
+    norms = np.linalg.norm(array, axis=-1)
+    if (np.abs(norms - 1) > _UNIT_TOLERANCE).any():
+        worst = norms.flat[np.abs(norms - 1).argmax()]
+        raise ArgumentError(name, array, f"must have unit norm, has {worst:g}; divide by its norm")
+    return array
+
+
 def one_of(name: str, value: object, choices: list[str] | tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise ArgumentError that lists them."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ArgumentError(name, value, "must be one of " + ", ".join(choices))
-    return str(value)
+    return value
