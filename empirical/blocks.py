@@ -16,13 +16,18 @@ from theory.arguments import ArgumentError
 class Block(Protocol):
     """Anything with a ``branch``, an elementwise ``gate`` and a flag ``skip``; inputs and outputs are (N, D)."""
 
-    skip: bool
+    @property
+    def skip(self) -> bool:
+        """Whether the input is added to the branch."""
+        ...
 
-    def branch(self, h: Tensor) -> Tensor:
+    @property
+    def branch(self) -> Callable[[Tensor], Tensor]:
         """The residual branch F."""
         ...
 
-    def gate(self, z: Tensor) -> Tensor:
+    @property
+    def gate(self) -> Callable[[Tensor], Tensor]:
         """The elementwise nonlinearity after the sum."""
         ...
 

@@ -40,7 +40,7 @@ class Linearisation:
     skips: np.ndarray
 
 
-def linearise(blocks: Sequence[Block], h: Tensor, *, progress: bool = False) -> Linearisation:
+def linearise(blocks: Sequence[Block] | nn.ModuleList, h: Tensor, *, progress: bool = False) -> Linearisation:
     """Residual Jacobians of ``blocks`` in sequence, from the representation ``h`` (N, D) that enters the first.
 
     Blocks of this project use closed forms; any other goes through autograd (``torch.func``). Modules among

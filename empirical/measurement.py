@@ -23,7 +23,7 @@ def measure(
     inputs: Tensor,
     *,
     stem: Callable[[Tensor], Tensor] | None = None,
-    blocks: Sequence[Block] | None = None,
+    blocks: Sequence[Block] | nn.ModuleList | None = None,
     classes: int | None = None,
     labels: Tensor | None = None,
     k: int = 20,

@@ -87,10 +87,12 @@ class ResidualNetwork(nn.Module):
         depth = whole_number("depth", config.depth)
         post = one_of("activation", config.activation, ("post", "pre")) == "post"
         block = PostActivationBlock if post else PreActivationBlock
-        stem = nn.Linear(features, width, bias=not post)
-        self.stem = nn.Sequential(stem, nn.BatchNorm1d(width), nn.ReLU()) if post else stem
-        self.blocks = nn.ModuleList(block(width, config.skip) for _ in range(depth))
-        self.head = nn.Linear(width, classes)
+        # Layers draw default weights when made; the caller's random state must not notice.
+        with torch.random.fork_rng(devices=[]):
+            stem = nn.Linear(features, width, bias=not post)
+            self.stem = nn.Sequential(stem, nn.BatchNorm1d(width), nn.ReLU()) if post else stem
+            self.blocks = nn.ModuleList(block(width, config.skip) for _ in range(depth))
+            self.head = nn.Linear(width, classes)
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits; (N, features) -> (N, classes)."""

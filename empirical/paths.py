@@ -89,14 +89,12 @@ def predictions(lin: Linearisation, beta: float, direction: np.ndarray) -> dict[
     """The predicted energy laws by name (keys of PREDICTIONS), each (N, L+1)."""
     inputs, depth, width, _ = lin.jacobians.shape
     top = np.linalg.norm(lin.jacobians, ord=2, axis=(-2, -1))
-    power = (lin.jacobians**2).sum(axis=(-2, -1)) / width
-    incoherent = np.array([elementary_symmetric(row) for row in power])
     laws = {
         "rank-one, P7": rank_one_law(lin.jacobians, lin.skips, lin.points[:, 0], direction),
         "Stirling, P4": np.tile(energy_law(path_lengths.stirling(depth)), (inputs, 1)),
-        "e_r(s_1), P2": energy_law(np.array([elementary_symmetric(row) for row in top])),
+        "e_r(s_1), P2": energy_law(elementary_symmetric(top)),
         "binomial, LS": np.tile(energy_law(path_lengths.binomial(depth, beta)), (inputs, 1)),
-        "incoherent, P6": incoherent / incoherent.sum(axis=-1, keepdims=True),
+        "incoherent, P6": path_lengths.incoherent(np.linalg.norm(lin.jacobians, axis=(-2, -1)), width),
     }
     assert list(laws) == list(PREDICTIONS)
     return laws

@@ -96,7 +96,7 @@ def train(config: TrainingConfig, *, device: str = "cpu", progress: bool = False
     network = build(config.network, split.train_inputs.shape[1], split.classes, seed=config.seed).to(device)
     split = dataclasses.replace(split, **{name: getattr(split, name).to(device) for name in _TENSORS})
     order = torch.Generator().manual_seed(config.seed)
-    optimiser = torch.optim.SGD(_groups(network, config), lr=config.learning_rate, momentum=config.momentum)
+    optimiser = torch.optim.SGD(_groups(network, config), lr=config.learning_rate, momentum=config.momentum, fused=True)
     steps = config.epochs * (len(split.train_inputs) // config.batch)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, T_max=max(steps, 1))
     calibrate(network, split.train_inputs)

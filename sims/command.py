@@ -94,14 +94,21 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def _as_argument_error(panel: str, module: str) -> ArgumentError:
-    """One line out of the option parser's panel, whose first sentence says what is wrong."""
-    text = " ".join(re.sub(r"[╭╮╰╯│─]+", " ", panel).split())
+    """One line out of the option parser's panel: a title, the problem, then rules and further help."""
+    lines = [line.strip("│ ") for line in panel.splitlines()[1:]]
+    sections = " ".join("\n" if set(line) <= set("─╰╯") else line for line in lines).split("\n")
+    problem, further = (" ".join(sections[0].split()), " ".join(" ".join(sections[1:]).split()))
     hint = f"see python -m {module} --help"
-    if unknown := re.search(r"Unrecognized options: (.*?) For full helptext", text):
-        return ArgumentError("options", unknown.group(1), f"not known to this command; {hint}")
-    if unreadable := re.search(r"Error parsing (--?[\w-]+|\S+): (.*?)('[^']*')", text):
-        option, problem, value = unreadable.groups()
-        return ArgumentError(option, value.strip("'"), f"{problem.strip(' :')}; {hint}")
-    option = re.search(r"--[A-Za-z][\w-]*", text)
-    problem = text.split(" Argument helptext")[0].split(" For full helptext")[0]
-    return ArgumentError(option.group(0) if option else "options", "(as given)", f"{problem.rstrip('.')}; {hint}")
+    if found := re.match(r"Unrecognized options: (.*)", problem):
+        suggestion = re.search(r"Perhaps you meant: (\S+)", further)
+        meant = f"did you mean {suggestion.group(1)}? " if suggestion else ""
+        return ArgumentError("options", found.group(1), f"not known to this command; {meant}{hint}")
+    if found := re.match(r"Error parsing (\S+): (.*)", problem):
+        value = re.search(r"'([^']*)'", found.group(2))
+        return ArgumentError(found.group(1), value.group(1) if value else "(as given)", f"{found.group(2)}; {hint}")
+    if found := re.match(r"invalid choice '(.*?)' for argument '(.*?)'. Expected (one of .*)\.$", problem):
+        choices = re.sub(r"[()']", "", found.group(3))
+        return ArgumentError(found.group(2), found.group(1), f"must be {choices}; {hint}")
+    if found := re.match(r"Missing value for argument '(.*?)'", problem):
+        return ArgumentError(found.group(1), "(nothing)", f"needs a value; {hint}")
+    return ArgumentError("options", "(as given)", f"{problem.rstrip('.')}; {hint}")

@@ -69,3 +69,9 @@ SLOPE_LAW_RELATIVE = 1e-9
 
 # rho / phi where v.h_i may fall to 0.01 of |h|: the fraction loses two digits more.
 T2_SLOPE = 1e-8
+
+# Alignment metrics are ratios of sums of at most 10^4 float64 products, all of order 1.
+ALIGNMENT_ABSOLUTE = 1e-9
+
+# A straight line through at most 8 exact points by least squares.
+FIT_RELATIVE = 1e-9
