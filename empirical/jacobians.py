@@ -132,7 +132,7 @@ def _folded(linear: nn.Linear, norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
     return scale[:, None] * linear.weight, shift
 
 
-def _frozen(block: Block, number: int) -> Any:
+def _frozen(block: Any, number: int) -> Any:
     """A float64, evaluation-mode copy on the CPU, gradients off. Raises ArgumentError if a weight is not finite."""
     frozen = copy.deepcopy(block)
     for part in (frozen, frozen.branch, frozen.gate):

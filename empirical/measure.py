@@ -58,6 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     seconds = time.perf_counter() - started
     dataset.attrs |= {"test_accuracy": trained.test_accuracy, "training_run": str(arguments.run)}
     records.save(folder, "measurement", arguments, dataset, overwrite=output.overwrite)
+    if output.plot:
+        save(plots.measurement_overview(dataset), output.plot)
     metrics = measurement.summarise(dataset)
     if output.json:
         command.print_json({
@@ -83,8 +85,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             ],
         )
         print(f"Saved in {folder}")
-    if output.plot:
-        save(plots.measurement_overview(dataset), output.plot)
     return 0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 import xarray as xr
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from empirical import alignment, paths
@@ -50,16 +51,18 @@ def measure(
     lin = linearise(blocks, start, progress=progress)
     if classes is None:
         classes = _logits(model, inputs[:1]).shape[-1]
-    dataset = xr.merge(
-        [
-            alignment.measure_alignment(lin, classes, seed=seed),
-            paths.measure_paths(lin, seed=seed),
-            _first_input_panel(lin.jacobians[0], min(k, lin.jacobians.shape[-1])),
-            xr.Dataset({"points": (("input", "layer", "coordinate"), lin.points)}),
-            xr.Dataset({} if labels is None else {"label": ("input", np.asarray(labels))}),
-        ],
-        combine_attrs="no_conflicts",
-    )
+    # Batches of small SVDs: handing each to several threads costs up to twenty times what it saves.
+    with threadpool_limits(1):
+        dataset = xr.merge(
+            [
+                alignment.measure_alignment(lin, classes, seed=seed),
+                paths.measure_paths(lin, seed=seed),
+                _first_input_panel(lin.jacobians[0], min(k, lin.jacobians.shape[-1])),
+                xr.Dataset({"points": (("input", "layer", "coordinate"), lin.points)}),
+                xr.Dataset({} if labels is None else {"label": ("input", np.asarray(labels))}),
+            ],
+            combine_attrs="no_conflicts",
+        )
     dataset.attrs |= {"dtype": "float64", "width": lin.points.shape[-1], "solver": "dense SVD"}
     return dataset
 

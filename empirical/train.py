@@ -73,6 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     seconds = time.perf_counter() - started
     if output.out:
         checkpoints.save_training(output.out, config, result, device=device, overwrite=output.overwrite)
+    if output.plot:
+        save(plots.learning_curve(result.history), output.plot)
     summary = {
         "recipe": arguments.recipe,
         "seed": config.seed,
@@ -95,8 +97,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             print("The training diverged; the last good state is kept. Alignment of it is not judged: lower the rate.")
         elif output.out:
             print(f"Next: python -m empirical.measure {output.out}")
-    if output.plot:
-        save(plots.learning_curve(result.history), output.plot)
     return 1 if result.diverged else 0
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from threadpoolctl import threadpool_limits
 
 from empirical import devices
 from paper_checks import claims, report
@@ -62,9 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise ArgumentError("out", str(folder), f"cannot be made ({error.strerror}); name another folder") from None
     torch.set_num_threads(1)
     started = time.perf_counter()
-    evidence = gather(networks, seeds, fresh=arguments.fresh, device=devices.resolve(arguments.device))
-    judgements = report.judge(chosen, evidence)
-    page, data = report.write(folder, judgements, evidence, seconds=time.perf_counter() - started)
+    with threadpool_limits(1):
+        evidence = gather(networks, seeds, fresh=arguments.fresh, device=devices.resolve(arguments.device))
+        judgements = report.judge(chosen, evidence)
+        page, data = report.write(folder, judgements, evidence, seconds=time.perf_counter() - started)
     alarming = [judgement.claim.claim for judgement in judgements if judgement.alarming]
     if output.json:
         command.print_json([judgement.as_record() for judgement in judgements])

@@ -94,6 +94,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         records.check_vacant(output.out, overwrite=output.overwrite)
     dataset = depth_law_dataset(config)
     table = rows(dataset)
+    if output.plot:
+        plots.save(plots.depth_laws(config.p, config.beta, config.scale), output.plot)
+    if output.out:
+        records.save(output.out, "epsilon", config, dataset, overwrite=output.overwrite)
     if output.json:
         command.print_json({"p": config.p, "rows": table})
     else:
@@ -108,10 +112,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             ],
             note="mean and sd of r under pi = eps^2; depth fraction = mean / p; limit = beta C / (1 + beta C)",
         )  # fmt: skip
-    if output.plot:
-        plots.save(plots.depth_laws(config.p, config.beta, config.scale), output.plot)
-    if output.out:
-        records.save(output.out, "epsilon", config, dataset, overwrite=output.overwrite)
     return 0
 
 
