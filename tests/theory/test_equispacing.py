@@ -250,7 +250,7 @@ def test_propagation_is_the_ordered_product(seed, depth, width):
         product = (np.eye(width) + jacobian) @ product
     np.testing.assert_allclose(
         equispacing.propagate(jacobians, start)[-1], product @ start, rtol=tolerances.PROPAGATION_RELATIVE,
-        atol=tolerances.PROPAGATION_RELATIVE * np.linalg.norm(product),
+        atol=float(tolerances.PROPAGATION_RELATIVE * np.linalg.norm(product)),
     )  # fmt: skip
 
 

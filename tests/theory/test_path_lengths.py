@@ -19,10 +19,12 @@ from tests.strategies import (
     seeds,
     unit_vector,
 )
-from theory import ArgumentError, depth_law, equispacing, path_lengths
+from theory import ArgumentError, depth_law, equispacing, path_lengths, unconstrained
 
 small_depths = st.integers(1, 6)
 small_widths = st.integers(1, 4)
+# Away from zero unless zero: nine factors of 1e-50 would leave the range of float64.
+signed_gains = st.one_of(st.just(0.0), st.floats(1e-3, 3), st.floats(-3, -1e-3))
 
 
 def as_floats(fractions):
@@ -124,7 +126,7 @@ def test_p2_aligned_jacobians_have_the_poisson_binomial_sum_law(seed, gains):
 # Elementary symmetric polynomials.
 
 
-@given(st.lists(st.floats(-3, 3, allow_subnormal=False), min_size=1, max_size=9))
+@given(st.lists(signed_gains, min_size=1, max_size=9))
 def test_elementary_symmetric_polynomials_sum_over_subsets(gains):
     bound = naive.elementary_symmetric(np.abs(gains))
     difference = path_lengths.elementary_symmetric(gains) - naive.elementary_symmetric(np.array(gains))
@@ -224,6 +226,32 @@ def test_p3_the_squared_binomial_law_is_the_loss_surface_papers_law(depth, beta)
         depth_law.energy(depth + 1, beta),
         rtol=tolerances.DEPTH_LAW_RELATIVE_LARGE,
         atol=tolerances.EPS64**2,
+    )
+
+
+@pytest.mark.parametrize("beta", [1e-12, 1e-3, 0.3, 1.0, 3.0, 1e12])
+def test_p3_at_five_thousand_layers_tails_included(beta):
+    depth, law = 5000, path_lengths.binomial(5000, beta)
+    compared = 0
+    for r in [*range(0, depth + 1, 50), 1, depth - 1]:
+        if law[r] > 1e-290:
+            with mpmath.workdps(40):
+                exact = float(mpmath.mpf(math.comb(depth, r)) * mpmath.mpf(beta) ** r / (1 + mpmath.mpf(beta)) ** depth)
+            assert law[r] == pytest.approx(exact, rel=tolerances.BINOMIAL_RELATIVE)
+            compared += 1
+    assert compared >= 2
+
+
+@pytest.mark.parametrize(("depth", "weight_decay", "input_norm"), [(1, 0.05, 1.0), (8, 0.05, 1.0), (16, 0.6, 0.1)])
+def test_p3_holds_at_the_optimum_that_the_unconstrained_model_has(depth, weight_decay, input_norm):
+    s = unconstrained.global_optimum(depth, weight_decay, input_norm).s
+    direction = unit_vector(generator(10), 5)
+    jacobians = equispacing.aligned_jacobians(np.full(depth, s), direction)
+    amplitudes = np.linalg.norm(path_lengths.path_coefficients(jacobians, np.ones((depth, 5)), direction), axis=-1)
+    expected = [math.comb(depth, r) * s**r for r in range(depth + 1)]
+    np.testing.assert_allclose(amplitudes, expected, rtol=tolerances.SUBSETS_RELATIVE)
+    np.testing.assert_allclose(
+        path_lengths.energy_law(amplitudes), depth_law.energy(depth + 1, s), rtol=tolerances.SUBSETS_RELATIVE
     )
 
 
