@@ -1,4 +1,4 @@
-"""The derivations of Residual Alignment and of its path lengths (T1, T2, T3, P4), and the list of ``ALL`` of them.
+"""The derivations of Residual Alignment and of its path lengths (T1-T5, P4), and the list of ``ALL`` of them.
 
 Each function builds one ``Derivation``; those of the UJM are in ``theory.unconstrained_derivations``. Sums and
 products over depth are proved by induction (first value and ratio or difference), never by asking sympy for a
@@ -25,6 +25,8 @@ __all__ = [
     "Step",
     "aligned_inverse_depth_is_equispaced",
     "balance_of_neighbouring_blocks",
+    "equal_steps_fix_the_slope",
+    "errors_multiply_the_ideal_growth",
     "simplex_family_is_stationary",
     "slope_is_cosine",
     "stationarity_of_the_unconstrained_model",
@@ -163,6 +165,71 @@ def unit_slope_in_every_direction() -> Derivation:
     )
 
 
+def equal_steps_fix_the_slope() -> Derivation:
+    """``1/|g_i| = (vhat_i.h_i)/(phi_i |d|)``, of slope rho/phi in i, whatever the branch is [T4, new]."""
+    gain, fraction, length, seen = sp.symbols("gamma phi d q", positive=True)
+    cosine = sp.Symbol("rho", real=True)
+    inverse = seen / (fraction * length)
+    return Derivation(
+        name="T4",
+        assumptions=(
+            "every step is d (of length d), g_i = J_i^T dhat = gamma vhat_i with |vhat_i| = 1",
+            "q = vhat_i . h_i, and phi = (dhat . J_i h_i)/d is not zero",
+            "rho = vhat . dhat, where vhat and phi do not depend on i (third step only)",
+        ),
+        steps=(
+            Step(
+                (gain * seen / length) * length,
+                gain * seen,
+                "dhat . J_i h_i = g_i . h_i = gamma q, which is phi d by the definition of phi.",
+            ),
+            Step(
+                seen / ((gain * seen / length) * length),
+                1 / gain,
+                "Solving for gamma = |g_i| gives the law; no activation was mentioned.",
+            ),
+            Step(
+                (seen + cosine * length) / (fraction * length) - inverse,
+                cosine / fraction,
+                "One block later h has moved by d, so q has grown by rho d.",
+            ),
+        ),
+        conclusion="Equal steps (RA1) imply a straight line for 1/|g_i| (RA4), of slope rho/phi; T2 is phi = 1.",
+        mark="new",
+        source="T4",
+    )
+
+
+def errors_multiply_the_ideal_growth() -> Derivation:
+    """``prod_{i<k} (1 + 1/i + e_i) = k prod_{i<k} (1 + e_i i/(i+1))``, the constant of the bound [T5, new]."""
+    k = sp.Symbol("k", positive=True, integer=True)
+    error, growth = sp.symbols("e_k G", positive=True)
+    return Derivation(
+        name="T5",
+        assumptions=(
+            "J_i = (1/i) u u^T + E_i with |E_i| <= e_i, so |I + (1/i) u u^T| = 1 + 1/i and each factor errs by e_i",
+            "expanding the product, |h_k - h_k^ideal| <= |h_1| (prod (1 + 1/i + e_i) - prod (1 + 1/i))",
+            "G = prod_{i<k} (1 + e_i i/(i+1))",
+        ),
+        steps=(
+            Step(
+                k * growth * (1 + 1 / k + error),
+                (k + 1) * growth * (1 + error * k / (k + 1)),
+                "If the first product is k G at k, then one more factor makes it (k+1) times the next G.",
+            ),
+            Step(
+                k * growth - k,
+                k * (growth - 1),
+                "The ideal product telescopes to k; what is left is the bound.",
+                sp.expand,
+            ),
+        ),
+        conclusion="|h_k - h_k^ideal| <= |h_1| k (prod_{i<k} (1 + e_i i/(i+1)) - 1); sharp for E_i = e_i u u^T.",
+        mark="new",
+        source="T5",
+    )
+
+
 def stirling_mean_and_variance() -> Derivation:
     """Mean ``H_{L+1} - 1`` and variance ``H_{L+1} - H^(2)_{L+1}`` of the path law under s_i = 1/i [P4, new]."""
     i, depth = sp.symbols("i L", positive=True, integer=True)
@@ -209,6 +276,8 @@ ALL: tuple[Callable[[], Derivation], ...] = (
     aligned_inverse_depth_is_equispaced,
     slope_is_cosine,
     unit_slope_in_every_direction,
+    equal_steps_fix_the_slope,
+    errors_multiply_the_ideal_growth,
     stationarity_of_the_unconstrained_model,
     balance_of_neighbouring_blocks,
     simplex_family_is_stationary,
