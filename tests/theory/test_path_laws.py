@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests import naive, tolerances
-from tests.strategies import (
-    gain_lists,
-    generator,
-    seeds,
-    unit_vector,
-)
+from tests.strategies import gain_lists, generator, seeds, unit_vector
 from theory import ArgumentError, depth_law, equispacing, path_lengths, unconstrained
 
 small_depths = st.integers(1, 6)
