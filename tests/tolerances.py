@@ -50,7 +50,7 @@ LOG_POLYNOMIAL_RELATIVE = 1e-12
 # Monte Carlo with a fixed seed and at most 100 comparisons: |z| > 4.5 has probability 7e-6 for one, < 1e-3 for all.
 STANDARD_ERRORS = 4.5
 
-# scipy's binomial law at L <= 60 (measured 1.3e-13): its success probability is rounded, then taken to the L-th power.
+# scipy's binomial law (measured 1.3e-13 at L <= 60, 5e-13 at 5000): a rounded chance is taken to the L-th power.
 BINOMIAL_RELATIVE = 1e-12
 
 # P7, energy laws at L = 8, D = 16, s_i = gain / i, 200 draws. Noise of norm about 0.2 a block: 0.008 measured.

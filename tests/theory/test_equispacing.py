@@ -27,7 +27,7 @@ def test_t1_aligned_inverse_depth_gives_equal_steps_on_the_predicted_line(seed, 
     singular_values = equispacing.inverse_depth_singular_values(depth)
     points = equispacing.propagate(equispacing.aligned_jacobians(singular_values, direction), start)
     line = start + np.outer(np.arange(depth + 1), direction * (direction @ start))
-    scale = np.linalg.norm(points[-1])
+    scale = float(np.linalg.norm(points[-1]))
     np.testing.assert_allclose(points, line, rtol=0, atol=tolerances.PROPAGATION_RELATIVE * scale)
     np.testing.assert_allclose(
         points, equispacing.predicted_line(start, depth, 1.0, direction, direction), rtol=0,
@@ -131,7 +131,7 @@ def test_t3_offsets_of_either_sign_give_equal_steps_on_the_predicted_line(seed, 
     np.testing.assert_allclose(np.diff(1 / coefficients, axis=0), 1, atol=tolerances.INVERSE_SLOPE)
     points = equispacing.propagate(equispacing.shared_basis_jacobians(coefficients, basis), start)
     line = equispacing.predicted_line_in_basis(start, depth, offsets, basis)
-    scale = np.linalg.norm(points, axis=1).max() * max(1.0, np.abs(coefficients).max())
+    scale = float(np.linalg.norm(points, axis=1).max() * max(1.0, np.abs(coefficients).max()))
     np.testing.assert_allclose(points, line, rtol=0, atol=tolerances.SIGNED_PROPAGATION_RELATIVE * scale)
     step = np.linalg.norm(line[1] - line[0])
     assert equispacing.equispacing_defect(points) < tolerances.SIGNED_PROPAGATION_RELATIVE * scale / step
@@ -158,7 +158,11 @@ def test_t3_a_direction_may_rest_from_the_first_block_on_but_not_later(seed, dep
     coefficients = equispacing.equispaced_coefficients(depth, offsets)
     coefficients[:, 0] = 0.0
     points = equispacing.propagate(equispacing.shared_basis_jacobians(coefficients, basis), start)
-    bound = tolerances.SIGNED_PROPAGATION_RELATIVE * np.linalg.norm(points, axis=1).max() * np.abs(coefficients).max()
+    bound = (
+        tolerances.SIGNED_PROPAGATION_RELATIVE
+        * float(np.linalg.norm(points, axis=1).max())
+        * np.abs(coefficients).max()
+    )
     assert equispacing.equispacing_defect(points) < bound / np.linalg.norm(points[1] - points[0])
     coefficients = equispacing.equispaced_coefficients(depth, offsets)
     coefficients[-1, 0] = 0.0
@@ -206,7 +210,7 @@ def test_t5_errors_of_that_norm_stay_within_the_bound(seed, depth, width, size):
     points = equispacing.propagate(ideal + noise, start)
     line = equispacing.predicted_line(start, depth, 1.0, direction, direction)
     bound = equispacing.stability_bound(errors, float(np.linalg.norm(start)))
-    slack = tolerances.PROPAGATION_RELATIVE * np.linalg.norm(points, axis=1).max()
+    slack = float(tolerances.PROPAGATION_RELATIVE * np.linalg.norm(points, axis=1).max())
     assert (np.linalg.norm(points - line, axis=1) <= bound + slack).all()
 
 
@@ -220,7 +224,7 @@ def test_t5_is_sharp(seed, depth, width, size):
     points = equispacing.propagate(equispacing.aligned_jacobians(singular_values, direction), -2 * direction)
     line = equispacing.predicted_line(-2 * direction, depth, 1.0, direction, direction)
     distance = np.linalg.norm(points - line, axis=1)
-    slack = tolerances.PROPAGATION_RELATIVE * np.linalg.norm(points, axis=1).max()
+    slack = float(tolerances.PROPAGATION_RELATIVE * np.linalg.norm(points, axis=1).max())
     np.testing.assert_allclose(equispacing.stability_bound(errors, 2.0), distance, rtol=0, atol=slack)
 
 
@@ -246,7 +250,7 @@ def test_propagation_is_the_ordered_product(seed, depth, width):
         product = (np.eye(width) + jacobian) @ product
     np.testing.assert_allclose(
         equispacing.propagate(jacobians, start)[-1], product @ start, rtol=tolerances.PROPAGATION_RELATIVE,
-        atol=tolerances.PROPAGATION_RELATIVE * np.linalg.norm(product),
+        atol=float(tolerances.PROPAGATION_RELATIVE * np.linalg.norm(product)),
     )  # fmt: skip
 
 
