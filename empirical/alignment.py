@@ -91,7 +91,7 @@ def straightness(points: np.ndarray) -> dict[str, np.ndarray]:
 
     ``straightness`` |h_{L+1} - h_1| / sum |step| (null 1/sqrt(L)); ``step_cosine`` mean cosine of consecutive steps
     (null 0); ``linear_r2`` R^2 of h_i linear in i; ``first_component`` share of the first principal component, which
-    is .61 for *any* random walk and is therefore shown, never judged.
+    is 6/pi^2 = .61 for *any* long random walk and is therefore shown, never judged.
     """
     steps = np.diff(points, axis=1)
     lengths = np.linalg.norm(steps, axis=-1)
@@ -147,8 +147,8 @@ def depth_fit(top_values: np.ndarray, first_block: int = FIRST_FITTED_BLOCK) -> 
     """RA4: fit 1/s_1 (s_1 averaged over inputs) against depth from ``first_block`` on.
 
     ``top_values``: (N, L). Returns ``slope`` and ``r2`` of the line, and ``exponent``, the slope of log s_1 against
-    log i. The slope decides: 1 under RA4, .04 at initialisation, where r2 is .96 and the exponent -1/2 because
-    with BatchNorm the variance of the stream grows linearly. Raises ArgumentError for fewer than 3 fitted blocks or a
+    log i. The slope decides: 1 under RA4. An untrained network with BatchNorm has a good line too, of slope
+    near 0 and exponent -1/2, because the variance of its stream grows linearly. Raises ArgumentError for fewer than 3 fitted blocks or a
     block whose Jacobian vanishes at every input.
     """
     mean = top_values.mean(axis=0)

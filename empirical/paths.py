@@ -41,6 +41,7 @@ def measure_paths(lin: Linearisation, *, seed: int = 0) -> xr.Dataset:
     direction = mean_direction(lin.points)
     random_direction = rng.standard_normal(direction.shape)
     random_direction /= np.linalg.norm(random_direction, axis=-1, keepdims=True)
+    null_law = rank_one_law(lin.jacobians, lin.skips, start, random_direction)
     beta = fitted_binomial(law.mean(axis=0))
     predicted = np.stack(list(predictions(lin, beta, direction).values()))
     depth = lin.jacobians.shape[1]
@@ -50,10 +51,9 @@ def measure_paths(lin: Linearisation, *, seed: int = 0) -> xr.Dataset:
             "scrambled_law": (("input", "r"), scrambled),
             "predicted_law": (("prediction", "input", "r"), predicted),
             "distance": (("prediction", "input"), total_variation(predicted, law), {"definition": "total variation"}),
-            "rank_one_null_distance": (
-                "input",
-                total_variation(rank_one_law(lin.jacobians, lin.skips, start, random_direction), law),
-            ),
+            "rank_one_null_distance": ("input", total_variation(null_law, law)),
+            "rank_one_mean_depth": ("input", predicted[0] @ np.arange(depth + 1)),
+            "rank_one_null_mean_depth": ("input", null_law @ np.arange(depth + 1)),
             "mean_depth": ("input", law @ np.arange(depth + 1), {"units": "residual branches"}),
             "scrambled_mean_depth": ("input", scrambled @ np.arange(depth + 1)),
             "coherence": ("input", coherence(lin)),
@@ -71,13 +71,14 @@ def measured_law(jacobians: np.ndarray, skips: np.ndarray, start: np.ndarray) ->
 def mean_direction(points: np.ndarray) -> np.ndarray:
     """Unit vector along ``h_{L+1} - h_{L/3}`` (index rounded, at least 1): where the settled part of the net goes.
 
-    ``points`` (N, L+1, D) -> (N, D). Where the points coincide, the zero vector.
+    ``points`` (N, L+1, D) -> (N, D). Where the points coincide there is no direction; the first axis stands in.
     """
     depth = points.shape[1] - 1
     settled = max(1, round(depth / 3))
     travelled = points[:, -1] - points[:, settled - 1]
     length = np.linalg.norm(travelled, axis=-1, keepdims=True)
-    return np.divide(travelled, length, out=np.zeros_like(travelled), where=length > 0)
+    first_axis = np.broadcast_to(np.eye(points.shape[-1])[0], travelled.shape).copy()
+    return np.divide(travelled, length, out=first_axis, where=length > 0)
 
 
 def rank_one_law(jacobians: np.ndarray, skips: np.ndarray, start: np.ndarray, direction: np.ndarray) -> np.ndarray:
@@ -140,11 +141,17 @@ def summarise_paths(dataset: xr.Dataset) -> list[Metric]:
             float(null.mean()), float(null.std(ddof=1)) if null.size > 1 else 0.0, definition,
         )  # fmt: skip
 
-    metrics = [metric("path law, mean depth", dataset.mean_depth, dataset.scrambled_mean_depth)]
+    along_random = "the same formula along a random direction"
+    metrics = [
+        metric("path law, mean depth", dataset.mean_depth, dataset.scrambled_mean_depth),
+        metric(
+            "path law, mean depth by P7", dataset.rank_one_mean_depth, dataset.rank_one_null_mean_depth, along_random
+        ),
+    ]
     for prediction in dataset.prediction.values:
         null, definition = 0.5 * abs(dataset.predicted_law.sel(prediction=prediction) - turned).sum("r"), scrambled
         if prediction == "rank-one, P7":
-            null, definition = dataset.rank_one_null_distance, "the same formula along a random direction"
+            null, definition = dataset.rank_one_null_distance, along_random
         distance = dataset.distance.sel(prediction=prediction)
         metrics.append(metric(f"path law, distance to {prediction}", distance, null, definition))
     return metrics

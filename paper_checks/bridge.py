@@ -55,11 +55,16 @@ def rank_one_path_law(evidence: Evidence) -> Finding:
     """P7: in trained networks the measured path law is the rank-one law of aligned Jacobians, with no free parameter."""
     what = _WHAT.format(evidence.inputs)
     trained, random_direction = evidence.metric("quick", "path law, distance to rank-one, P7")
+    depth, _ = evidence.metric("quick", "path law, mean depth")
+    predicted_depth, null_depth = evidence.metric("quick", "path law, mean depth by P7")
     initial, _ = evidence.metric("initial", "path law, distance to rank-one, P7")
     criteria = (
         over_seeds("distance of P7 from the measured law, trained", trained,
                    "a tenth of a law's mass is what the recipe-choosing runs reached; half again as slack",
                    what=what, high=0.15, null=random_direction),
+        over_seeds("mean depth by P7 minus measured, trained", predicted_depth - depth,
+                   "a small distance is cheap where r = 0 dominates; the mean depth, about 1.5, is not", what=what,
+                   low=-0.3, high=0.3, null=null_depth - depth),
         over_seeds("the same at initialisation", initial, "where nothing is aligned P7 must fail", what=what, low=0.5, null=1.0),
     )  # fmt: skip
     note = "Null: the same formula along a random direction. Without skips every path has length L, so nothing can be compared there."

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from paper_checks import bridge, loss_surface, residual_alignment
 from paper_checks.evidence import Evidence
 from paper_checks.verdicts import Finding
-from theory import derivations
+from theory import derivations, unconstrained_derivations
 from theory.arguments import ArgumentError
 from theory.derivations import Derivation, Mark
 
@@ -106,6 +106,7 @@ LEDGER: tuple[Claim, ...] = (
         "U2, U7", "new",
         "A descent below the closed form, or only one minimum reached inside the transition.",
         residual_alignment.every_descent_is_aligned, "descent",
+        unconstrained_derivations.stationarity_of_the_unconstrained_model,
     ),
     Claim(
         "LS.Thm1",
@@ -154,7 +155,7 @@ LEDGER: tuple[Claim, ...] = (
         "Under Residual Alignment with s_i = 1/i path lengths follow a Stirling law with mean H_{L+1} - 1.",
         "P4", "new",
         "A distance to the path expansion beyond rounding.",
-        bridge.stirling_ensemble,
+        bridge.stirling_ensemble, derivation=derivations.stirling_mean_and_variance,
     ),
     Claim(
         "bridge.P7",

@@ -21,7 +21,7 @@ def test_the_example_on_your_own_network_runs(capsys):
     (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 18
+    assert len(printed) == 19
     assert all(" null " in line for line in printed)
     assert example.count("\n") <= 14
 

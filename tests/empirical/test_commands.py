@@ -46,7 +46,7 @@ def test_measuring_prints_every_null_beside_its_value(run_main, run, tmp_path):
     assert code == 0
     result = json.loads(printed)
     assert result["inputs"] == 5
-    assert len(result["metrics"]) == 18
+    assert len(result["metrics"]) == 19
     for metric in result["metrics"]:
         assert metric["null_definition"]
         assert np.isfinite([metric["value"], metric["spread"], metric["null"], metric["null_spread"]]).all()
@@ -154,7 +154,7 @@ def test_somebody_elses_network_is_measured_in_ten_lines():
         stem=model.enter,
         blocks=[empirical.ResidualBlock(layer, gate=torch.relu) for layer in model.layers],
     )
-    assert len(empirical.summarise(dataset)) == 18
+    assert len(empirical.summarise(dataset)) == 19
     assert dataset.sizes["block"] == 5
     assert model.training
     with pytest.raises(ArgumentError, match=r"pass blocks=\[ResidualBlock"):

@@ -85,14 +85,14 @@ def test_without_skips_every_path_is_as_long_as_the_network():
     np.testing.assert_array_equal(dataset.coherence, 0)
 
 
-def test_the_direction_is_a_unit_vector_or_zero_where_nothing_moves():
+def test_the_direction_is_a_unit_vector_even_where_nothing_moves():
     lin = random_network(generator(3), depth=8)
     np.testing.assert_allclose(np.linalg.norm(paths.mean_direction(lin.points), axis=-1), 1)
-    np.testing.assert_array_equal(paths.mean_direction(np.ones((1, 4, 3))), 0)
+    np.testing.assert_array_equal(paths.mean_direction(np.ones((1, 4, 3))), [[1, 0, 0]])
 
 
 def test_the_summary_names_its_nulls():
     metrics = paths.summarise_paths(paths.measure_paths(random_network(generator(4))))
-    assert len(metrics) == 1 + len(paths.PREDICTIONS)
+    assert len(metrics) == 2 + len(paths.PREDICTIONS)
     assert all(metric.null_definition for metric in metrics)
     assert all(np.isfinite([metric.value, metric.null]).all() for metric in metrics)
