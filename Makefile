@@ -22,7 +22,7 @@ setup: $(INSTALLED)
 
 $(INSTALLED):
 	@$(or $(PYTHON),false) $(NEW_ENOUGH) >/dev/null 2>&1 || { \
-	  echo "skipglass needs Python 3.11 or newer; '$(or $(PYTHON),python3)' is $$( $(or $(PYTHON),python3) --version 2>&1 || echo absent)."; \
+	  echo "skipglass needs Python 3.11 or newer; '$(or $(PYTHON),python3)' is $$( $(or $(PYTHON),python3) --version 2>/dev/null || echo not there)."; \
 	  echo "Install one and name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12"; exit 1; }
 	@echo "Setting up $(VENV) (a few minutes the first time; the torch wheels are large) ..."
 	@$(PYTHON) -m venv --clear $(VENV) || { \
