@@ -53,6 +53,8 @@ class DescentConfig:
     """... and the last start's this, spaced evenly in logarithm: both basins are reached from some."""
     steps: int = 300
     """Adam steps before the L-BFGS polish."""
+    classes: int | None = None
+    """Descend the C-class model instead, with this many classes and orthogonal inputs (needs dim >= classes)."""
 
 
 def descend(config: DescentConfig) -> xr.Dataset:
@@ -193,30 +195,49 @@ def agrees(dataset: xr.Dataset) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of ``python -m sims.descent``; returns the exit code (1: the closed form failed)."""
+    """Entry point of ``python -m sims.descent``; returns the exit code (1: what is proved failed)."""
     config, output = command.parse(DescentConfig, "sims.descent", __doc__ or "", argv)
     plots.check_path(output.plot)
     if output.out:
         records.check_vacant(output.out, overwrite=output.overwrite)
-    dataset = descend(config)
-    table, passed = rows(dataset), agrees(dataset)
-    if output.json:
-        command.print_json({"rows": table, "agrees": passed})
+    if config.classes is None:
+        dataset = descend(config)
+        table, passed = rows(dataset), agrees(dataset)
+        result = {"rows": table, "agrees": passed}
+        show = _show
+        figure = plots.descent
     else:
-        command.print_table(
-            f"UJM, binary: L = {config.depth}, D = {config.dim}, lam = {config.weight_decay:g}, "
-            f"delta = {config.input_norm:g}, {config.starts} starts",
-            ["basin", "fraction", "s (closed form)", "s (descent)", "second s", "alignment", "distance",
-             "gradient", "objective"],
-            [_cells(row) for row in table],
-            note="distance to the closed form and gradient of objective / lam: the largest in the basin; "
-            "second s: largest; alignment: least. " + ("Closed form confirmed." if passed else "CLOSED FORM FAILED."),
-        )  # fmt: skip
+        from sims import class_descent
+
+        dataset = class_descent.descend_classes(config)
+        result = {
+            "known_shapes": class_descent.known_shapes(config),
+            "rows": class_descent.rows(dataset),
+            "agrees": class_descent.agrees(dataset),
+        }
+        show = class_descent.show
+        figure = plots.class_descent
+    if output.json:
+        command.print_json(result)
+    else:
+        show(config, result)
     if output.plot:
-        plots.save(plots.descent(dataset), output.plot)
+        plots.save(figure(dataset), output.plot)
     if output.out:
         records.save(output.out, "descent", config, dataset, overwrite=output.overwrite)
-    return 0 if passed else 1
+    return 0 if result["agrees"] else 1
+
+
+def _show(config: DescentConfig, result: dict) -> None:
+    command.print_table(
+        f"UJM, binary: L = {config.depth}, D = {config.dim}, lam = {config.weight_decay:g}, "
+        f"delta = {config.input_norm:g}, {config.starts} starts",
+        ["basin", "fraction", "s (closed form)", "s (descent)", "second s", "alignment", "distance",
+         "gradient", "objective"],
+        [_cells(row) for row in result["rows"]],
+        note="distance to the closed form and gradient of objective / lam: the largest in the basin; second s: "
+        "largest; alignment: least. " + ("Closed form confirmed." if result["agrees"] else "CLOSED FORM FAILED."),
+    )  # fmt: skip
 
 
 def _cells(row: dict) -> list[str]:

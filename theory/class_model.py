@@ -1,10 +1,13 @@
 """The Unconstrained Jacobians Model with C classes: two exact shapes, the least penalty of given logits, and rank.
 
 One input per class, orthogonal, of norm delta, in width D >= C; mean softmax cross-entropy on logits W prod(I + J_i) H.
-At every local minimum all blocks are equal and symmetric [M4, U6, new], so a spectrum describes it. Two shapes
-are known in closed form: the simplex (C-1 equal singular values, Neural Collapse's shape) [M3, new] and, for
-even C, the cross-polytope (C/2 equal ones, classes in opposite pairs) [M5, new]. Both are stationary. Neither is "the
-optimum" in general: the simplex is proved optimal only for C = 2 or L = 1.
+At every local minimum all blocks are equal and symmetric [M4, U6, new], so a spectrum describes it. Shapes:
+
+* simplex [M3, new]: C-1 equal singular values, Neural Collapse's shape. Stationary; proved optimal for C = 2 or L = 1.
+* cross-polytope [M5, new]: C even, C/2 equal ones, classes in opposite pairs. For C > 2 stationary only among points
+  of its own shape: letting the pairs part lowers the loss at first order and the penalty only pays at second.
+* paired [new]: C/2 large and C/2 - 1 small singular values, which holds both as its extremes. Its lowest point
+  near the cross-polytope is a stationary point below it.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import root
 
 from theory.arguments import ArgumentError, one_of, real_array, real_number, whole_number
 from theory.decay_curve import DecayCurve, Root
@@ -24,7 +28,7 @@ SHAPES = ("simplex", "cross-polytope")
 
 @dataclass(frozen=True)
 class ClassPoint:
-    """A stationary point of the C-class model: ``rank`` equal singular values ``s`` in every block.
+    """A point with ``rank`` equal singular values ``s`` in every block, stationary within its shape.
 
     The classifier's singular values are ``omega``, those of the logits ``amplitude``; ``objective`` is the mean
     cross-entropy plus lam/2 times all squared weights. ``along_family`` says "minimum", "saddle" or "fold" among
@@ -41,11 +45,20 @@ class ClassPoint:
 
 
 @dataclass(frozen=True)
+class PairedPoint:
+    """C/2 singular values ``large`` and C/2 - 1 singular values ``small`` in every block, and the ``objective``."""
+
+    large: float
+    small: float
+    objective: float
+
+
+@dataclass(frozen=True)
 class ShapeComparison:
     """The best point of each known shape, which has the ``lower`` objective, and whether that is proved optimal.
 
-    ``proved_optimal`` is True only for C = 2 or L = 1 [M3, new]. Elsewhere a lower point of another shape may exist,
-    and does: by M1 no minimum has rank below C-1, so the cross-polytope with C > 2 is itself not a minimum.
+    ``proved_optimal`` is True only for C = 2 or L = 1 [M3, new]. Elsewhere a lower point of another shape may exist:
+    where the cross-polytope wins, the paired point beside it is lower still.
     """
 
     simplex: ClassPoint
@@ -65,7 +78,9 @@ def rank_bound(classes: int) -> int:
 def class_family(
     depth: int, classes: int, weight_decay: float, input_norm: float, shape: str = "simplex"
 ) -> tuple[ClassPoint, ...]:
-    """All stationary points of one shape, by increasing s: one or three [simplex: M3; cross-polytope: M5; new].
+    """All points of one shape that are stationary within it, by increasing s: one or three [M3, M5, new].
+
+    The simplex is then stationary among all networks; the cross-polytope with C > 2 is not (see ``paired_point``).
 
     With K equal directions (K = C-1 or C/2), ``omega^2 = s(1+s)`` and ``a = delta omega (1+s)^L``, s solves
     ``-a ce'(a) = lam K s(1+s)``, where ce(a) is the cross-entropy of the shape at logit amplitude a; for the simplex
@@ -75,11 +90,11 @@ def class_family(
     depth, weight_decay, input_norm = check_model(depth, weight_decay, input_norm)
     loss, rank = _shape(shape, whole_number("classes", classes, least=2))
     curve = DecayCurve(depth, input_norm, loss)
-    return tuple(_point(root, shape, rank, weight_decay, curve) for root in curve.roots(weight_decay))
+    return tuple(_point(each, shape, rank, weight_decay, curve) for each in curve.roots(weight_decay))
 
 
 def compare_shapes(depth: int, classes: int, weight_decay: float, input_norm: float) -> ShapeComparison:
-    """The lowest point of each known shape side by side [M5, new]; never a claim of optimality beyond C = 2 or L = 1."""
+    """The lowest point of each known shape side by side [M5, new]; optimal is claimed for C = 2 or L = 1 only."""
     shapes = SHAPES if whole_number("classes", classes, least=2) % 2 == 0 else SHAPES[:1]
     best = {
         shape: min(class_family(depth, classes, weight_decay, input_norm, shape), key=lambda point: point.objective)
@@ -88,6 +103,51 @@ def compare_shapes(depth: int, classes: int, weight_decay: float, input_norm: fl
     cross = best.get("cross-polytope")
     lower = "cross-polytope" if cross is not None and cross.objective < best["simplex"].objective else "simplex"
     return ShapeComparison(best["simplex"], cross, lower, proved_optimal=classes == 2 or depth == 1)
+
+
+def paired_point(depth: int, classes: int, weight_decay: float, input_norm: float) -> PairedPoint | None:
+    """The stationary point beside the cross-polytope, or None where descent from there leaves for the simplex [new].
+
+    Logits with singular value a on the C/2 differences within pairs and b on the C/2 - 1 differences between pairs
+    have cross-entropy ``log(1 + e^-a + (C-2) e^(-(a+b)/2))`` and least penalty ``C/2 r(a) + (C/2 - 1) r(b)`` [M5]. This
+    solves for both from b near 0: a = b is the simplex, b = 0 the cross-polytope. The shape is the set fixed by the
+    symmetries that keep the pairs, so a point stationary in it is stationary among all networks.
+    Raises ArgumentError for odd C or C < 4.
+    """
+    depth, weight_decay, input_norm = check_model(depth, weight_decay, input_norm)
+    classes = whole_number("classes", classes, least=4)
+    start = min(
+        class_family(depth, classes, weight_decay, input_norm, "cross-polytope"), key=lambda point: point.objective
+    )
+    curve = DecayCurve(depth, input_norm, margin_loss("logistic"))
+    weights = np.array([classes / 2, classes / 2 - 1])
+
+    def amplitudes(log_s: np.ndarray) -> np.ndarray:
+        return np.array([curve.margin(float(each)) for each in log_s])
+
+    def cross_entropy(log_s: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value, and minus its derivatives by a and b."""
+        a, b = amplitudes(log_s)
+        own, between = math.exp(-a), (classes - 2) * math.exp(-(a + b) / 2)
+        total = 1 + own + between
+        return math.log1p(own + between), np.array([own + between / 2, between / 2]) / total
+
+    def excess(log_s: np.ndarray) -> np.ndarray:
+        """Log of the loss's pull ``-a d ce/da`` over the decay's, ``lam K s(1+s)``, for a and for b."""
+        s = np.exp(log_s)
+        return np.log(amplitudes(log_s) * cross_entropy(log_s)[1]) - np.log(weight_decay * weights * s * (1 + s))
+
+    first = np.array([math.log(start.s), 0.0])
+    # With a held, b's own equation starts from b -> 0, where omega = g delta (1+s)^L / lam and s = omega^2.
+    pull = cross_entropy(np.array([first[0], -700.0]))[1][1]
+    first[1] = 2 * math.log(pull * input_norm / (weight_decay * weights[1]))
+    found = root(excess, first, tol=1e-14)
+    log_s = found.x
+    if np.abs(excess(log_s)).max() > 1e-10 or log_s[0] - log_s[1] < 1e-6:
+        return None
+    s = np.exp(log_s)
+    penalty = float(weights @ (depth * s**2 + s * (1 + s)))
+    return PairedPoint(float(s[0]), float(s[1]), cross_entropy(log_s)[0] + weight_decay / 2 * penalty)
 
 
 def singular_values_for(logits: np.ndarray, depth: int, input_norm: float) -> np.ndarray:
@@ -129,7 +189,7 @@ def realisation(logits: np.ndarray, depth: int, input_norm: float, dim: int) -> 
 
 
 def shape_logits(shape: str, classes: int, amplitude: float) -> np.ndarray:
-    """Logits (C, C) of a shape whose non-zero singular values all are ``amplitude``; class pairs are (0,1), (2,3), ..."""
+    """Logits (C, C) whose non-zero singular values all are ``amplitude``; pairs are classes (0,1), (2,3), ..."""
     classes = whole_number("classes", classes, least=2)
     amplitude = real_number("amplitude", amplitude, least=0.0)
     _shape(shape, classes)
@@ -146,8 +206,8 @@ def _shape(shape: str, classes: int) -> tuple[MarginLoss, int]:
     return cross_polytope_loss(classes), classes // 2
 
 
-def _point(root: Root, shape: str, rank: int, weight_decay: float, curve: DecayCurve) -> ClassPoint:
-    s, amplitude = math.exp(root.log_s), curve.margin(root.log_s)
+def _point(at: Root, shape: str, rank: int, weight_decay: float, curve: DecayCurve) -> ClassPoint:
+    s, amplitude = math.exp(at.log_s), curve.margin(at.log_s)
     penalty = rank * (curve.depth * s * s + s * (1 + s))
     return ClassPoint(
         shape=shape,
@@ -156,5 +216,5 @@ def _point(root: Root, shape: str, rank: int, weight_decay: float, curve: DecayC
         omega=math.sqrt(s) * math.sqrt(1 + s),
         amplitude=amplitude,
         objective=curve.loss.value(amplitude) + weight_decay / 2 * penalty,
-        along_family="fold" if root.fold else "saddle" if root.rising else "minimum",
+        along_family="fold" if at.fold else "saddle" if at.rising else "minimum",
     )

@@ -33,7 +33,7 @@ _LOWEST_LOG = -1e300
 
 @dataclass(frozen=True)
 class Root:
-    """A point of the level set: ``log_s``, and whether the curve rises there (the aligned Hessian is then indefinite)."""
+    """A point of the level set, and whether the curve rises there (the aligned Hessian is then indefinite)."""
 
     log_s: float
     rising: bool
@@ -196,4 +196,4 @@ def _root(function: Callable[[float], float], left: float, right: float) -> floa
         return left
     # Huge stand-ins for infinity would slow secant steps; their signs are all that is needed.
     clipped = lambda x: max(-1e6, min(1e6, function(x)))  # noqa: E731
-    return cast(float, brentq(clipped, left, right, xtol=1e-15, rtol=8.9e-16, maxiter=500))
+    return cast(float, brentq(clipped, left, right, xtol=1e-15, maxiter=500))

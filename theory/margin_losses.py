@@ -20,9 +20,9 @@ from theory.arguments import one_of
 
 @dataclass(frozen=True)
 class MarginLoss:
-    """A loss of the margin z: ``value``, ``log_slope`` = log g, ``tau``, its inverse and ``stiffness`` = d log tau / d log z.
+    """A loss of the margin z: ``value``, ``log_slope`` = log g, ``tau`` and its inverse.
 
-    ``corner``: the margin at which g jumps to 0 (hinge), or None. ``reach``: the margin beyond which g <= 0.
+    ``stiffness`` is d log tau / d log z. ``corner``: the margin at which g jumps to 0 (hinge), or None.
     """
 
     name: str
@@ -33,7 +33,6 @@ class MarginLoss:
     stiffness: Callable[[float], float]
     caveat: str
     corner: float | None = None
-    reach: float = math.inf
 
 
 def _shifted_logistic(name: str, shift: float, caveat: str) -> MarginLoss:
@@ -73,7 +72,6 @@ _HINGE = MarginLoss(
     tau_inverse=lambda t: 1.0,
     stiffness=lambda z: math.inf,
     corner=1.0,
-    reach=1.0,
     caveat=(
         "Not differentiable at margin 1, where most minima lie: U3 is an inequality there, U5' and U6 do not apply, "
         "the deep fold is the corner itself and the cusp is a kink. U2 holds."
@@ -86,9 +84,10 @@ _SQUARED = MarginLoss(
     tau=lambda z: z / (1 - z) if z < 1 else math.inf,
     tau_inverse=lambda t: t / (1 + t),
     stiffness=lambda z: 1 / (1 - z) if z < 1 else math.inf,
-    reach=1.0,
-    caveat="(1 - z)^2 / 2 rises beyond margin 1, so U8's monotone bound does not apply. Every stationary margin is below 1. "
-    "U2, U5' and U6 hold.",
+    caveat=(
+        "(1 - z)^2 / 2 rises beyond margin 1, so U8's monotone bound does not apply. Every stationary margin is "
+        "below 1. U2, U5' and U6 hold."
+    ),
 )
 LOSSES = {loss.name: loss for loss in (_LOGISTIC, _EXPONENTIAL, _HINGE, _SQUARED)}
 
@@ -143,8 +142,8 @@ def cross_polytope_loss(classes: int) -> MarginLoss:
 
     def tau_inverse(t: float) -> float:
         # tau lies between a/C and a.
-        return cast(float, brentq(lambda a: tau(a) - t, t / 2, classes * t * (1 + 1e-12), xtol=1e-300, rtol=1e-15))
+        return cast(float, brentq(lambda a: tau(a) - t, t / 2, classes * t * (1 + 1e-12), xtol=1e-300))
 
     return MarginLoss(
-        "cross-polytope", value, log_slope, tau, tau_inverse, stiffness, "Stationary; not a minimum for C > 2 (M1)."
+        "cross-polytope", value, log_slope, tau, tau_inverse, stiffness, "Stationary within its shape only, when C > 2."
     )

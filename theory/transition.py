@@ -47,7 +47,7 @@ class Cusp:
 
 @dataclass(frozen=True)
 class Transition:
-    """The tie ``weight_decay`` lam* with its two minima's singular values, and the window (lower, upper) of two minima."""
+    """The tie ``weight_decay`` lam*, its two minima's singular values, and the window (lower, upper) of two minima."""
 
     weight_decay: float
     shallow: float
@@ -60,8 +60,8 @@ class PhaseDiagram:
     """Minima over depths (rows) and weight decays (columns) at one input norm; float64 arrays (depths, decays).
 
     ``shallow`` and ``deep`` are the two minima's s, NaN where a minimum does not exist (at depths without a window
-    the only one is called shallow); ``s`` and ``objective`` belong to the global optimum, ``minima`` counts 1 or 2. ``tie`` is lam* and ``spinodals``
-    the window for each depth, NaN where there is no transition.
+    the only one is called shallow). ``s`` and ``objective`` belong to the global optimum, ``minima`` counts 1 or 2.
+    ``tie`` is lam* and ``spinodals`` the window for each depth, NaN where there is no transition.
     """
 
     minima: np.ndarray
@@ -76,8 +76,8 @@ class PhaseDiagram:
 def cusp(depth: int, loss: str = "logistic") -> Cusp:
     """Where the window of two minima opens as the input norm falls [U7, new].
 
-    s is the only root of ``(2(L-1)s - 1)(2(L+1)s + 1)^2 kappa = 8 L s(1+s)`` with ``kappa = d log tau / d log z`` at the
-    fold's margin (logistic ``1 + z g``, exponential 1, squared ``1/(1-z)``). The hinge loss has a kink instead: its
+    s is the only root of ``(2(L-1)s - 1)(2(L+1)s + 1)^2 kappa = 8 L s(1+s)`` with ``kappa = d log tau / d log z`` at
+    the fold's margin (logistic ``1 + z g``, exponential 1, squared ``1/(1-z)``). The hinge loss has a kink instead: its
     window opens at ``s = 1/(2(L-1))``, margin 1. Raises ArgumentError for depth < 2: depth 1 has no transition.
     """
     depth = whole_number("depth", depth)
@@ -125,7 +125,7 @@ def transition(depth: int, input_norm: float, loss: str = "logistic") -> Transit
     if not low < high or lead(low) * lead(high) > 0:
         log_tie = (math.log(window[0]) + math.log(window[1])) / 2
     else:
-        log_tie = cast(float, brentq(lead, low, high, xtol=1e-15, rtol=8.9e-16))
+        log_tie = cast(float, brentq(lead, low, high, xtol=1e-15))
     shallow, deep = _outer(depth, math.exp(log_tie), input_norm, loss)
     return Transition(math.exp(log_tie), shallow.s, deep.s, window)
 
@@ -202,7 +202,7 @@ class _Grid:
 
 
 def _falling_pieces(curve: DecayCurve, lowest: float, highest: float) -> tuple[float, float, float, float]:
-    """Ends in log s of the two pieces on which minima lie (NaN for the second without a window), reaching all levels."""
+    """Ends in log s of the two pieces that hold minima (NaN for the second without a window), reaching all levels."""
     folds = curve.folds()
     left = curve.roots(math.exp(highest))[0].log_s - 1.0
     last = curve.roots(math.exp(lowest))[-1].log_s

@@ -41,7 +41,7 @@ class StationaryPoint:
     degenerate: bool = False
 
     def hessian_index(self, dim: int) -> int:
-        """Number of negative Hessian eigenvalues in width ``dim`` D: ``flips (D-1) + aligned_index`` [U4, U6; count new].
+        """Number of negative Hessian eigenvalues in width D: ``flips (D-1) + aligned_index`` [refines U4, U6; new].
 
         Along each direction e orthogonal to u the Hessian couples ``e u^T``, ``u e^T`` and w's e part. Eliminating
         all but the e component rho_i of the representation (which costs only positive pivots) leaves lam times
