@@ -32,8 +32,8 @@ def descend_classes(config: descent.DescentConfig) -> xr.Dataset:
 
     Holds ``basin``, ``start``, ``objective``, ``rank`` (of the classifier, which is every block's) and
     defects. Starts take turns: noise, beside the simplex, beside the cross-polytope (even C).
-    ``singular_values`` are those of the block mean. Raises ArgumentError for bad arguments, and for dim < classes, where orthogonal
-    inputs do not fit and M4 is false.
+    ``singular_values`` are those of the block mean. Raises ArgumentError for bad arguments, and for
+    dim < classes, where orthogonal inputs do not fit and M4 is false.
     """
     descent.check_common(config)
     classes = whole_number("classes", config.classes, least=2)

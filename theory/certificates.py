@@ -7,32 +7,30 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 
 import cvxpy
-import flint
 import numpy as np
+from flint import arb, ctx
 
-from theory.arguments import ArgumentError, one_of, real_number, whole_number
+from theory.arguments import one_of, real_number, whole_number
 from theory.decay_curve import DecayCurve
 from theory.interval_curve import IntervalCurve
 from theory.margin_losses import margin_loss
 from theory.unconstrained import check_model
 
 _BITS = 160
-# The gap is quadratic in the error of the point: a gap of 1e-12 leaves 1e-6 in s.
-_SETTINGS: dict[str, dict] = {
-    "CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},
-    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000},
-}
+# Clarabel's defaults (1e-8) always end "optimal"; much tighter ones sometimes end "optimal_inaccurate".
+_SETTINGS: dict[str, dict] = {"CLARABEL": {}, "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000}}
 
 
 @dataclass(frozen=True)
 class FixedMarginCertificate:
     """The solved program: the least ``sum s_i^2 + omega^2`` at margin m, with everything needed to distrust it.
 
-    ``singular_values`` (L,) and ``omega`` are the primal point, ``multiplier`` the dual of the margin constraint. ``value`` is
-    the penalty evaluated again at that point. ``closed_form`` is the value U8a predicts and ``gap`` the relative
+    ``singular_values`` (L,) and ``omega`` are the primal point, ``multiplier`` the dual of the margin constraint.
+    ``value`` is the penalty evaluated again at that point. ``closed_form`` is what U8a predicts, ``gap`` the relative
     difference. KKT residuals, all relative: ``violation`` of the constraints, ``stationarity``, ``complementarity``.
     """
 
@@ -62,17 +60,22 @@ def fixed_margin(depth: int, input_norm: float, margin: float, solver: str = "CL
     target = math.log(margin) - math.log(input_norm)
     s = math.exp(DecayCurve(depth, input_norm, margin_loss("logistic")).log_s_at(margin))
     closed_form = depth * s * s + s * (1 + s)
+    size = math.log(s * (1 + s)) / 2
     t, v = cvxpy.Variable(depth), cvxpy.Variable()
-    # Divided by its predicted size, so that the solver's absolute tolerances are relative ones.
-    penalty = cvxpy.sum(cvxpy.square(cvxpy.pos(cvxpy.exp(t) - 1))) + cvxpy.exp(2 * v)
-    constraints = [v + cvxpy.sum(t) >= target, t >= 0]
-    problem = cvxpy.Problem(cvxpy.Minimize(penalty / closed_form), constraints)
-    problem.solve(solver=solver, **_SETTINGS[solver])
+    # v from its predicted value, the penalty in its predicted size: the solver's tolerances become relative.
+    penalty = cvxpy.sum(cvxpy.square(cvxpy.pos(cvxpy.exp(t) - 1))) / closed_form
+    penalty += cvxpy.exp(2 * v) * (s * (1 + s) / closed_form)
+    constraints = [v + cvxpy.sum(t) >= target - size, t >= 0]
+    problem = cvxpy.Problem(cvxpy.Minimize(penalty), constraints)
+    with warnings.catch_warnings():
+        # cvxpy warns of inaccurate solutions; the status below refuses them.
+        warnings.simplefilter("ignore")
+        problem.solve(solver=solver, **_SETTINGS[solver])
     if problem.status != "optimal":
         raise RuntimeError(f"fixed_margin: {solver} ended with status {problem.status!r}, not 'optimal'")
-    logs, log_omega = np.asarray(t.value, dtype=np.float64), float(v.value)
+    logs, log_omega = np.asarray(t.value, dtype=np.float64), float(np.asarray(v.value)) + size
     singular_values, omega = np.expm1(logs), math.exp(log_omega)
-    multiplier = float(constraints[0].dual_value) * closed_form
+    multiplier = float(np.asarray(constraints[0].dual_value)) * closed_form
     bound_duals = np.asarray(constraints[1].dual_value, dtype=np.float64) * closed_form
     value = float(np.sum(np.clip(singular_values, 0, None) ** 2) + omega**2)
     slack = log_omega + float(logs.sum()) - target
@@ -124,8 +127,9 @@ def enclose_global_optimum(
     By U2 the optimum is ``min_{s > 0} loss(z(s)) + lam/2 (L s^2 + s(1+s))``. Arb intervals (160 bits) in log s enclose
     the log decay curve and its derivative over boxes; both are differences of monotone functions, so end points
     bound them. Boxes without a zero or only with maxima are discarded; a box on which the curve falls holds one
-    minimum, which bisection pins. Boxes whose objective exceeds another's are discarded last. Widths of value and of each candidate's s are at most ``relative_width``,
-    save at a fold or cusp, where the minimiser is ill-determined and its box stays wider.
+    minimum, which bisection pins. Boxes whose objective exceeds another's are discarded last. Widths of value and
+    of each candidate's s are at most ``relative_width``, save at a fold or cusp, where the minimiser is ill-determined
+    and its box stays wider.
 
     Losses: logistic and exponential. Raises ArgumentError for others: hinge has no derivative at its corner and the
     squared loss is not monotone.
@@ -133,10 +137,10 @@ def enclose_global_optimum(
     depth, weight_decay, input_norm = check_model(depth, weight_decay, input_norm)
     one_of("loss", loss, ("logistic", "exponential"))
     relative_width = real_number("relative_width", relative_width, least=1e-14)
-    before = flint.ctx.prec
-    flint.ctx.prec = _BITS
+    before = ctx.prec
+    ctx.prec = _BITS
     try:
-        curve = IntervalCurve(depth, flint.arb(weight_decay), flint.arb(input_norm), loss)
+        curve = IntervalCurve(depth, arb(weight_decay), arb(input_norm), loss)
         boxes = [curve.narrow(*box, relative_width) for box in curve.falling_boxes()]
         ceiling = min((float_above(upper) for *_, upper in boxes), default=math.inf)
         kept = tuple(
@@ -145,7 +149,7 @@ def enclose_global_optimum(
             if float_below(lower) <= ceiling
         )
     finally:
-        flint.ctx.prec = before
+        ctx.prec = before
     if not kept:
         raise RuntimeError("enclose_global_optimum: no stationary point enclosed; please report these arguments")
     return Enclosure(
@@ -157,11 +161,11 @@ def enclose_global_optimum(
     )
 
 
-def float_below(value: flint.arb) -> float:
+def float_below(value: arb) -> float:
     """The largest convenient float that is certainly at most ``value``."""
     return math.nextafter(float(value.lower()), -math.inf)
 
 
-def float_above(value: flint.arb) -> float:
+def float_above(value: arb) -> float:
     """The smallest convenient float that is certainly at least ``value``."""
     return math.nextafter(float(value.upper()), math.inf)

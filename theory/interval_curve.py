@@ -58,7 +58,7 @@ class IntervalCurve:
         return boxes
 
     def narrow(self, left: arb, right: arb, decided: bool, relative_width: float) -> tuple[arb, arb, arb, arb]:
-        """Bisect a decided box on the sign of E; returns (left, right, lower, upper), bounds of its least f included."""
+        """Bisect a decided box on the sign of E; returns (left, right, lower, upper): bounds of t and of f."""
         while decided:
             lower, upper = self._value_bounds(left, right)
             if right - left < relative_width / 4 and upper - lower < relative_width * lower:

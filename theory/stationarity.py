@@ -25,7 +25,7 @@ _STATIONARY = 1e-6
 
 @dataclass(frozen=True)
 class NegativeCurvature:
-    """A direction along which the objective bends down, with the curvature it has and the bound on the least eigenvalue.
+    """A direction along which the objective bends down, and its curvature, which bounds the least eigenvalue.
 
     ``jacobians`` (L, D, D) and ``classifier`` (shape of W) form a direction of unit norm; ``bound`` is its exact second
     derivative ``lam (1 - (1+s) sqrt(N/(1+N))) < 0``, so the Hessian's least eigenvalue is at most that. ``block`` is
