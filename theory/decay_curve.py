@@ -116,6 +116,9 @@ def log_one_plus_exp(x: float) -> float:
 
 def fold_ratio(log_s: float, depth: int, flips: int = 0) -> float:
     """The value tau(z) has at a fold [U7, new]; for n = 0 it is ``(2(L-1)s - 1) / (2(L+1)s + 1)``."""
+    if flips == 0 and depth > 1:
+        # 2(L-1)s - 1 without cancellation, so that its zero is exact.
+        return math.expm1(log_s + math.log(2 * (depth - 1))) / (2 * (depth + 1) * math.exp(log_s) + 1)
     q = 1 / (1 + math.exp(-log_s)) if log_s > -_LARGEST_LOG else 0.0
     return 1 - (1 + q) / (flips + 0.5 + (depth - flips + 0.5) * q)
 
