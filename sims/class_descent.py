@@ -14,8 +14,9 @@ import numpy as np
 import torch
 import xarray as xr
 
-from sims import command, descent
+from sims import command
 from sims.minimise import minimise
+from sims.ujm import DescentConfig, check_common, penalty, propagate, random_starts
 from theory import class_model
 from theory.arguments import ArgumentError, whole_number
 
@@ -27,7 +28,7 @@ _GRADIENT_TOLERANCE = 1e-5
 _AGREEMENT = 1e-4
 
 
-def descend_classes(config: descent.DescentConfig) -> xr.Dataset:
+def descend_classes(config: DescentConfig) -> xr.Dataset:
     """Descend the C-class model; a Dataset over (seed, block, k).
 
     Holds ``basin``, ``start``, ``objective``, ``rank`` (of the classifier, which is every block's) and
@@ -35,7 +36,7 @@ def descend_classes(config: descent.DescentConfig) -> xr.Dataset:
     ``singular_values`` are those of the block mean. Raises ArgumentError for bad arguments, and for
     dim < classes, where orthogonal inputs do not fit and M4 is false.
     """
-    descent.check_common(config)
+    check_common(config)
     classes = whole_number("classes", config.classes, least=2)
     if config.dim < classes:
         raise ArgumentError("dim", config.dim, f"must be at least classes = {classes}: the inputs are orthogonal")
@@ -43,21 +44,19 @@ def descend_classes(config: descent.DescentConfig) -> xr.Dataset:
     shapes = class_model.compare_shapes(depth, classes, decay, config.input_norm)
     known = [shapes.simplex] + ([shapes.cross_polytope] if shapes.cross_polytope and classes > 2 else [])
     generator = torch.Generator().manual_seed(config.seed)
-    jacobians, classifier = descent.random_starts(config, generator, (classes, dim))
+    jacobians, classifier = (each.detach() for each in random_starts(config, generator, (classes, dim)))
     kind = np.arange(starts) % (len(known) + 1)
     _move_beside(known, kind, config, generator, jacobians, classifier)
-    inputs = (config.input_norm * torch.eye(dim, classes, dtype=torch.float64)).expand(starts, dim, classes)
-    labels = torch.arange(classes).expand(starts, classes)
-
-    def objectives() -> torch.Tensor:
-        logits = classifier @ descent.propagate(jacobians, inputs)
-        loss = torch.nn.functional.cross_entropy(logits, labels, reduction="none").mean(1)
-        return loss / decay + descent.penalty(jacobians, classifier)
-
-    values, gradient = minimise(
-        objectives, [jacobians, classifier], steps=config.steps, polish=300, memory=8, label="class descent"
-    )
-    final, final_classifier = jacobians.detach(), classifier.detach()
+    inputs = config.input_norm * torch.eye(dim, classes, dtype=torch.float64)
+    values, gradient = torch.zeros(starts, dtype=torch.float64), torch.zeros(starts, dtype=torch.float64)
+    # Adam's first steps would carry a start out of the basin it was put beside; L-BFGS alone stays in it.
+    for here, steps in ((kind == 0, config.steps), (kind > 0, 0)):
+        chosen = torch.from_numpy(np.flatnonzero(here))
+        if len(chosen):
+            parts = [each[chosen].clone().requires_grad_() for each in (jacobians, classifier)]
+            values[chosen], gradient[chosen] = _descend_group(parts, inputs, decay, steps)
+            jacobians[chosen], classifier[chosen] = (part.detach() for part in parts)
+    final, final_classifier = jacobians, classifier
     gram = final_classifier.mT @ final_classifier
     spectrum = torch.linalg.svdvals(final.mean(1)).numpy()
     strengths = torch.linalg.svdvals(final_classifier).numpy()
@@ -90,6 +89,22 @@ def descend_classes(config: descent.DescentConfig) -> xr.Dataset:
     )  # fmt: skip
 
 
+def _descend_group(
+    parameters: list[torch.Tensor], inputs: torch.Tensor, decay: float, steps: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Descend one group of starts in place; returns its values of objective / lam and gradient norms."""
+    jacobians, classifier = parameters
+    data = inputs.expand(len(jacobians), *inputs.shape)
+    labels = torch.arange(inputs.shape[1]).expand(len(jacobians), inputs.shape[1])
+
+    def objectives() -> torch.Tensor:
+        logits = classifier @ propagate(jacobians, data)
+        loss = torch.nn.functional.cross_entropy(logits, labels, reduction="none").mean(1)
+        return loss / decay + penalty(jacobians, classifier)
+
+    return minimise(objectives, parameters, steps=steps, polish=300, memory=8, label="class descent")
+
+
 def rows(dataset: xr.Dataset) -> list[dict]:
     """One plain dictionary for each (start, basin, objective) that occurred, the most frequent first."""
     digits = np.round(dataset["objective"].values, 7)
@@ -108,7 +123,7 @@ def rows(dataset: xr.Dataset) -> list[dict]:
     return sorted(result, key=lambda row: (STARTS.index(row["start"]), -row["runs"]))
 
 
-def known_shapes(config: descent.DescentConfig) -> list[dict]:
+def known_shapes(config: DescentConfig) -> list[dict]:
     """The closed-form shapes with their objectives, for comparison; ``note`` says what is proved of each."""
     arguments = (config.depth, whole_number("classes", config.classes, least=2), config.weight_decay, config.input_norm)
     shapes = class_model.compare_shapes(*arguments)
@@ -143,7 +158,7 @@ def agrees(dataset: xr.Dataset) -> bool:
     return bounded and not below and ranks_hold
 
 
-def show(config: descent.DescentConfig, result: dict) -> None:
+def show(config: DescentConfig, result: dict) -> None:
     """Print the known shapes and the runs as two tables."""
     command.print_table(
         f"Known shapes: C = {config.classes}, L = {config.depth}, lam = {config.weight_decay:g}, "
@@ -167,25 +182,24 @@ def show(config: descent.DescentConfig, result: dict) -> None:
 
 
 def _move_beside(
-    known: list[class_model.ClassPoint], kind: np.ndarray, config: descent.DescentConfig,
+    known: list[class_model.ClassPoint], kind: np.ndarray, config: DescentConfig,
     generator: torch.Generator, jacobians: torch.Tensor, classifier: torch.Tensor,
 ) -> None:  # fmt: skip
     """Replace the starts of kind 1, 2, .. by the exact shape plus a perturbation of relative size 0.01."""
-    with torch.no_grad():
-        for index, point in enumerate(known, 1):
-            here = torch.from_numpy(np.flatnonzero(kind == index))
-            logits = class_model.shape_logits(point.shape, classifier.shape[1], point.amplitude)
-            for target, exact in zip(
-                (jacobians, classifier),
-                class_model.realisation(logits, config.depth, config.input_norm, config.dim),
-                strict=True,
-            ):
-                size = 0.01 * float(np.abs(exact).max())
-                noise = torch.randn(target[here].shape, generator=generator, dtype=torch.float64)
-                target[here] = torch.from_numpy(exact) + size * noise
+    for index, point in enumerate(known, 1):
+        here = torch.from_numpy(np.flatnonzero(kind == index))
+        logits = class_model.shape_logits(point.shape, classifier.shape[1], point.amplitude)
+        for target, exact in zip(
+            (jacobians, classifier),
+            class_model.realisation(logits, config.depth, config.input_norm, config.dim),
+            strict=True,
+        ):
+            size = 0.01 * float(np.abs(exact).max())
+            noise = torch.randn(target[here].shape, generator=generator, dtype=torch.float64)
+            target[here] = torch.from_numpy(exact) + size * noise
 
 
-def _basins(spectrum: np.ndarray, gradient: np.ndarray, config: descent.DescentConfig) -> np.ndarray:
+def _basins(spectrum: np.ndarray, gradient: np.ndarray, config: DescentConfig) -> np.ndarray:
     """Index into BASINS for each run, by its singular values."""
     classes = spectrum.shape[1] if config.classes is None else config.classes
     arguments = (config.depth, classes, config.weight_decay, config.input_norm)

@@ -27,7 +27,7 @@ def minimise(
 
     ``objectives()`` maps the leaf tensors ``parameters`` (float64, first axis = start) to shape (starts,).
     ``polish`` bounds the line-searched L-BFGS steps, ``memory`` is its history.
-    A bar appears on a terminal's standard error when the work takes longer than two seconds.
+    ``steps`` = 0 leaves out Adam. A bar appears on a terminal's standard error when the work takes longer than two seconds.
     """
 
     def closure() -> torch.Tensor:
@@ -38,7 +38,7 @@ def minimise(
         return total
 
     adam = torch.optim.Adam(parameters, lr=learning_rate)
-    decay = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
+    decay = torch.optim.lr_scheduler.CosineAnnealingLR(adam, max(steps, 1))
     for _ in tqdm(range(steps), desc=label, delay=2.0, leave=False, disable=not sys.stderr.isatty()):
         adam.step(closure)  # type: ignore[arg-type]
         decay.step()

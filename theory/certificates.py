@@ -65,7 +65,7 @@ def fixed_margin(depth: int, input_norm: float, margin: float, solver: str = "CL
     # v from its predicted value, the penalty in its predicted size: the solver's tolerances become relative.
     penalty = cvxpy.sum(cvxpy.square(cvxpy.pos(cvxpy.exp(t) - 1))) / closed_form
     penalty += cvxpy.exp(2 * v) * (s * (1 + s) / closed_form)
-    constraints = [v + cvxpy.sum(t) >= target - size, t >= 0]
+    constraints: list[cvxpy.Constraint] = [v + cvxpy.sum(t) >= target - size, t >= 0]
     problem = cvxpy.Problem(cvxpy.Minimize(penalty), constraints)
     with warnings.catch_warnings():
         # cvxpy warns of inaccurate solutions; the status below refuses them.

@@ -44,7 +44,8 @@ def test_random_models_of_either_label_end_in_a_closed_form_minimum():
     for _ in range(4):
         config = descent.DescentConfig(
             depth=int(rng.integers(1, 6)), dim=int(rng.integers(2, 5)), weight_decay=10 ** rng.uniform(-2, -0.3),
-            input_norm=10 ** rng.uniform(-0.5, 0.5), label=int(rng.choice([1, -1])), starts=8, seed=int(rng.integers(99)),
+            input_norm=10 ** rng.uniform(-0.5, 0.5), label=int(rng.choice([1, -1])), starts=8,
+            seed=int(rng.integers(99)),
         )  # fmt: skip
         dataset = descent.descend(config)
         assert descent.agrees(dataset)
@@ -113,6 +114,7 @@ def test_deep_four_classes_find_the_paired_minimum_below_the_simplex():
     assert best["paired"] < 0.016951318
     assert best["paired"] < best["simplex"]
     assert {row["basin"] for row in rows if row["start"] == "cross-polytope"} == {"paired"}
+    assert {row["basin"] for row in rows if row["start"] == "simplex"} == {"simplex"}
 
 
 def test_sixty_four_seeds_of_sixteen_blocks(benchmark):

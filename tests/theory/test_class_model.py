@@ -128,7 +128,7 @@ def test_one_block_prefers_equal_and_depth_prefers_few_singular_values():
 
 @pytest.mark.parametrize("classes", [4, 6, 8, 10])
 def test_the_cross_polytope_wins_at_small_decay_exactly_beyond_the_stated_depth(classes):
-    # The limit is in log(1/lam) / delta, so it is far off: at lam = 1e-11, delta = 1 the simplex still wins at C = 4, L = 3.
+    # The limit is one of log(1/lam) / delta, so it is far off: see the last line.
     for depth in range(1, 7):
         stated = (classes / 2) * 2 ** (2 / (depth + 1)) < classes - 1
         for decay, norm in ((1e-12, 1e-6), (1e-250, 1.0)):

@@ -46,7 +46,7 @@ def _stationary_point(rng, case):
     start = rng.standard_normal(size) * rng.uniform(0.3, 1.5)
     start = _descend(rng, case) if rng.random() < 0.4 else start
     found = least_squares(
-        lambda flat: _gradient(flat, case), start, jac=lambda flat: _jacobian(flat, case),
+        lambda flat: _gradient(flat, case), start, jac=lambda flat: _jacobian(flat, case),  # type: ignore[arg-type]
         xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=100,
     ).x  # fmt: skip
     # The finite-difference Jacobian is good to 1e-9: a few Newton steps with it reach rounding.
@@ -176,7 +176,7 @@ def test_the_closed_form_is_the_matrix_square_root(seed):
     matrix = rng.standard_normal((int(rng.integers(1, 5)), int(rng.integers(1, 6)))) * 10 ** rng.uniform(-6, 1)
     closed = stationarity.minimum_from_classifier(matrix)
     gram = matrix.T @ matrix
-    root = np.asarray(scipy.linalg.sqrtm(np.eye(len(gram)) / 4 + gram)).real - np.eye(len(gram)) / 2
+    root = np.real(scipy.linalg.sqrtm(np.eye(len(gram)) / 4 + gram)) - np.eye(len(gram)) / 2
     np.testing.assert_allclose(closed, root, atol=1e-13 * max(1.0, np.abs(root).max()))
     # Relative accuracy for tiny classifiers, where the formula as written cancels.
     np.testing.assert_allclose(closed + closed @ closed, gram, rtol=0, atol=1e-13 * np.abs(gram).max())

@@ -8,10 +8,12 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 from tests import naive, tolerances
 from tests.strategies import depths, generator, input_norms, seeds, smooth_losses, unit_vector, weight_decays, widths
 from theory import ArgumentError, transition, unconstrained
+from theory.decay_curve import DecayCurve
 from theory.margin_losses import LOSSES, cross_polytope_loss, margin_loss, simplex_loss
 
 # Projection raises the margin, which lowers these at any margin and the squared loss only up to 1.
@@ -138,6 +140,42 @@ def test_projecting_to_the_aligned_family_never_raises_the_objective(depth, deca
     evened = naive.ujm_objective(equal, np.linalg.norm(classifier) * direction, decay, norm * direction, 1, loss)
     assert evened <= after * (1 + 1e-12)
     assert unconstrained.global_optimum(depth, decay, norm, loss).objective <= evened * (1 + 1e-12)
+
+
+@given(st.integers(1, 60), st.floats(-3, 0.7), st.floats(-1.5, 0.5), st.sampled_from(sorted(LOSSES)))
+def test_the_optimum_is_what_scipy_finds_from_many_brackets(depth, log_decay, log_norm, loss):
+    decay, norm = 10**log_decay, 10**log_norm
+    best = unconstrained.global_optimum(depth, decay, norm, loss)
+
+    def value(log_s):
+        return unconstrained.objective(math.exp(log_s), depth, decay, norm, loss)
+
+    edges = np.linspace(-20, 3, 13)
+    searches = [
+        minimize_scalar(value, bounds=pair, method="bounded", options={"xatol": 1e-10})
+        for pair in itertools.pairwise(edges)
+    ]
+    least = min(value(float(each.x)) for each in searches)  # type: ignore[attr-defined]
+    assert best.objective <= least * (1 + 1e-12)
+    # At the hinge's kink the search's error in s, about 1e-8, enters at first order.
+    assert best.objective == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "squared"])
+def test_a_fold_met_exactly_counts_once_and_is_no_minimum(loss):
+    curve = DecayCurve(16, 0.1, margin_loss(loss))
+    for fold in curve.folds():
+        decay = math.exp(curve(fold))
+        points = unconstrained.stationary_points(16, decay, 0.1, loss)
+        near = [point for point in points if point.s == pytest.approx(math.exp(fold), rel=1e-6)]
+        # Rounding decides on which side of the fold the decay falls: none, one degenerate point, or a close pair.
+        assert len(near) in (0, 1, 2)
+        if len(near) == 1:
+            assert near[0].degenerate
+            assert not near[0].is_minimum(1)
+        if len(near) == 2:
+            assert sorted(point.aligned_index for point in near) == [0, 1]
+        assert len(unconstrained.minima(16, decay, 0.1, loss)) in (1, 2)
 
 
 def _hessian(point, pattern, depth, dim, decay, norm, loss):
