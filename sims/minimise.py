@@ -27,7 +27,7 @@ def minimise(
 
     ``objectives()`` maps the leaf tensors ``parameters`` (float64, first axis = start) to shape (starts,).
     ``polish`` bounds the line-searched L-BFGS steps, ``memory`` is its history.
-    ``steps`` = 0 leaves out Adam. A bar appears on a terminal's standard error when the work takes longer than two seconds.
+    ``steps`` = 0 leaves out Adam. A bar appears on a terminal's standard error after two seconds.
     """
 
     def closure() -> torch.Tensor:

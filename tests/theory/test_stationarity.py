@@ -161,6 +161,12 @@ def test_no_flip_no_direction_and_no_stationarity_is_refused():
         stationarity.classifier_defect(jacobians, np.zeros(3))
 
 
+def test_the_balance_defect_is_its_formula_for_any_matrices():
+    first, second = generator(2).standard_normal((2, 3, 3))
+    literal = second + second.T @ second - first - first @ first.T
+    assert stationarity.balance_defect(np.array([first, second])) == pytest.approx([np.linalg.norm(literal)])
+
+
 def test_the_defects_see_a_perturbation():
     rng = generator(1)
     jacobians = np.broadcast_to(stationarity.minimum_from_classifier(rng.standard_normal((2, 4))), (3, 4, 4)).copy()
