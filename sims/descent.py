@@ -11,48 +11,22 @@ Example: python -m sims.descent --depth 16 --dim 5 --weight-decay 0.6 --input-no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 import xarray as xr
 
-from sims import command, plots, records
+from sims import class_descent, command, plots, records
 from sims.minimise import minimise
+from sims.ujm import DescentConfig, check_common, penalty, propagate, random_starts
 from theory import unconstrained
-from theory.arguments import ArgumentError, real_number, whole_number
+from theory.arguments import ArgumentError
 
 OTHER, UNCONVERGED = -1, -2
 # Gradient of objective / lam. Curvatures of objective / lam are of order 1e-1 and more at a minimum.
 _GRADIENT_TOLERANCE = 1e-6
 # A run belongs to a minimum when it ends this near to it, relative to the size of the minimum.
 _AGREEMENT = 1e-5
-
-
-@dataclass(frozen=True)
-class DescentConfig:
-    """Which model to descend, and from where."""
-
-    depth: int = 8
-    """Number of residual blocks L >= 1."""
-    dim: int = 5
-    """Width D of the representations."""
-    weight_decay: float = 0.05
-    """lam > 0, on every Jacobian and on the classifier."""
-    input_norm: float = 1.0
-    """delta = |Delta| > 0."""
-    label: int = 1
-    """Binary label y, 1 or -1."""
-    starts: int = 32
-    """Independent random starts."""
-    seed: int = 0
-    """Seed of the starts."""
-    smallest_scale: float = 0.01
-    """The first start's weights have about this operator norm ..."""
-    largest_scale: float = 1.0
-    """... and the last start's this, spaced evenly in logarithm: both basins are reached from some."""
-    steps: int = 300
-    """Adam steps before the L-BFGS polish."""
 
 
 def descend(config: DescentConfig) -> xr.Dataset:
@@ -114,43 +88,6 @@ def descend(config: DescentConfig) -> xr.Dataset:
     )
 
 
-def check_common(config: DescentConfig) -> None:
-    """Raise ArgumentError for what both models refuse."""
-    for name in ("depth", "dim", "starts", "steps"):
-        whole_number(name, getattr(config, name))
-    whole_number("seed", config.seed, least=0)
-    real_number("weight_decay", config.weight_decay, above=0.0)
-    real_number("input_norm", config.input_norm, above=0.0)
-    real_number("smallest_scale", config.smallest_scale, above=0.0)
-    real_number("largest_scale", config.largest_scale, least=config.smallest_scale)
-
-
-def random_starts(
-    config: DescentConfig, generator: torch.Generator, classifier_shape: tuple[int, ...]
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Gaussian Jacobians (starts, L, D, D) and classifiers (starts, ...), the scale growing from start to start."""
-    starts, depth, dim = config.starts, config.depth, config.dim
-    scales = torch.from_numpy(np.geomspace(config.smallest_scale, config.largest_scale, starts))
-    jacobians = torch.randn(starts, depth, dim, dim, generator=generator, dtype=torch.float64) / dim**0.5
-    classifier = torch.randn(starts, *classifier_shape, generator=generator, dtype=torch.float64)
-    jacobians *= scales[:, None, None, None]
-    classifier *= scales.reshape(-1, *(1 for _ in classifier_shape))
-    return jacobians.requires_grad_(), classifier.requires_grad_()
-
-
-def propagate(jacobians: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
-    """``prod_i (I + J_i) X`` for every start: jacobians (starts, L, D, D), inputs (starts, D, n)."""
-    out = inputs
-    for jacobian in jacobians.unbind(1):
-        out = torch.baddbmm(out, jacobian, out)
-    return out
-
-
-def penalty(jacobians: torch.Tensor, classifier: torch.Tensor) -> torch.Tensor:
-    """Half the squared norm of all weights, for every start."""
-    return (jacobians.flatten(1).square().sum(1) + classifier.flatten(1).square().sum(1)) / 2
-
-
 def rows(dataset: xr.Dataset) -> list[dict]:
     """One plain dictionary for each closed-form minimum, by objective, then "other" and "unconverged" if any."""
     order = np.argsort(dataset["minimum_objective"].values, kind="stable")
@@ -193,30 +130,47 @@ def agrees(dataset: xr.Dataset) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of ``python -m sims.descent``; returns the exit code (1: the closed form failed)."""
+    """Entry point of ``python -m sims.descent``; returns the exit code (1: what is proved failed)."""
     config, output = command.parse(DescentConfig, "sims.descent", __doc__ or "", argv)
     plots.check_path(output.plot)
     if output.out:
         records.check_vacant(output.out, overwrite=output.overwrite)
-    dataset = descend(config)
-    table, passed = rows(dataset), agrees(dataset)
-    if output.json:
-        command.print_json({"rows": table, "agrees": passed})
+    if config.classes is None:
+        dataset = descend(config)
+        table, passed = rows(dataset), agrees(dataset)
+        result = {"rows": table, "agrees": passed}
+        show = _show
+        figure = plots.descent
     else:
-        command.print_table(
-            f"UJM, binary: L = {config.depth}, D = {config.dim}, lam = {config.weight_decay:g}, "
-            f"delta = {config.input_norm:g}, {config.starts} starts",
-            ["basin", "fraction", "s (closed form)", "s (descent)", "second s", "alignment", "distance",
-             "gradient", "objective"],
-            [_cells(row) for row in table],
-            note="distance to the closed form and gradient of objective / lam: the largest in the basin; "
-            "second s: largest; alignment: least. " + ("Closed form confirmed." if passed else "CLOSED FORM FAILED."),
-        )  # fmt: skip
+        dataset = class_descent.descend_classes(config)
+        result = {
+            "known_shapes": class_descent.known_shapes(config),
+            "rows": class_descent.rows(dataset),
+            "agrees": class_descent.agrees(dataset),
+        }
+        show = class_descent.show
+        figure = plots.class_descent
+    if output.json:
+        command.print_json(result)
+    else:
+        show(config, result)
     if output.plot:
-        plots.save(plots.descent(dataset), output.plot)
+        plots.save(figure(dataset), output.plot)
     if output.out:
         records.save(output.out, "descent", config, dataset, overwrite=output.overwrite)
-    return 0 if passed else 1
+    return 0 if result["agrees"] else 1
+
+
+def _show(config: DescentConfig, result: dict) -> None:
+    command.print_table(
+        f"UJM, binary: L = {config.depth}, D = {config.dim}, lam = {config.weight_decay:g}, "
+        f"delta = {config.input_norm:g}, {config.starts} starts",
+        ["basin", "fraction", "s (closed form)", "s (descent)", "second s", "alignment", "distance",
+         "gradient", "objective"],
+        [_cells(row) for row in result["rows"]],
+        note="distance to the closed form and gradient of objective / lam: the largest in the basin; second s: "
+        "largest; alignment: least. " + ("Closed form confirmed." if result["agrees"] else "CLOSED FORM FAILED."),
+    )  # fmt: skip
 
 
 def _cells(row: dict) -> list[str]:

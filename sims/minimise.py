@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 import torch
 from tqdm import tqdm
 
-_LINE_SEARCHED, _PURE = 500, 100
-
 
 def minimise(
     objectives: Callable[[], torch.Tensor],
@@ -21,12 +19,15 @@ def minimise(
     *,
     steps: int = 300,
     learning_rate: float = 0.02,
+    polish: int = 500,
+    memory: int = 50,
     label: str = "descent",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Minimise every start in place; return (objectives, gradient norms), each of shape (starts,).
 
     ``objectives()`` maps the leaf tensors ``parameters`` (float64, first axis = start) to shape (starts,).
-    A bar appears on a terminal's standard error when the work takes longer than two seconds.
+    ``polish`` bounds the line-searched L-BFGS steps, ``memory`` is its history.
+    ``steps`` = 0 leaves out Adam. A bar appears on a terminal's standard error after two seconds.
     """
 
     def closure() -> torch.Tensor:
@@ -37,17 +38,17 @@ def minimise(
         return total
 
     adam = torch.optim.Adam(parameters, lr=learning_rate)
-    decay = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
+    decay = torch.optim.lr_scheduler.CosineAnnealingLR(adam, max(steps, 1))
     for _ in tqdm(range(steps), desc=label, delay=2.0, leave=False, disable=not sys.stderr.isatty()):
         adam.step(closure)  # type: ignore[arg-type]
         decay.step()
-    common = {"history_size": 50, "tolerance_grad": 1e-12, "tolerance_change": 0.0}
-    torch.optim.LBFGS(parameters, max_iter=_LINE_SEARCHED, line_search_fn="strong_wolfe", **common).step(closure)  # type: ignore[arg-type]
+    common = {"history_size": memory, "tolerance_grad": 1e-12, "tolerance_change": 0.0}
+    torch.optim.LBFGS(parameters, max_iter=polish, line_search_fn="strong_wolfe", **common).step(closure)  # type: ignore[arg-type]
     before = [parameter.detach().clone() for parameter in parameters]
     norms = gradient_norms(objectives, parameters)
     # A line search compares values and so stalls at the square root of rounding; bare quasi-Newton steps
     # compare nothing and go on. Starts that these steps make worse are put back.
-    torch.optim.LBFGS(parameters, max_iter=_PURE, **common).step(closure)  # type: ignore[arg-type]
+    torch.optim.LBFGS(parameters, max_iter=100, **common).step(closure)  # type: ignore[arg-type]
     polished = gradient_norms(objectives, parameters)
     worse = ~(polished <= norms)
     with torch.no_grad():

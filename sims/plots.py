@@ -90,3 +90,23 @@ def descent(dataset: xr.Dataset) -> Figure:
     blocks.set_ylabel("top singular value of J_i")
     figure.suptitle("Descent on the UJM; grey: objective along J_i = s u uᵀ; dotted: closed form", fontsize=10)
     return figure
+
+
+def class_descent(dataset: xr.Dataset) -> Figure:
+    """Where the runs of the C-class descent ended: the spectrum of a block against its objective, by start."""
+    figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+    spectra, objectives = figure.subplots(1, 2)
+    ranks = np.arange(1, dataset.attrs["classes"] + 1)
+    for index in range(len(dataset.attrs["start_names"])):
+        here = dataset.isel(seed=np.flatnonzero(dataset["start"].values == index))
+        if not here.sizes["seed"]:
+            continue
+        colour = COLOURS[index % len(COLOURS)]
+        spectra.plot(ranks, here["singular_values"].values[:, : len(ranks)].T, color=colour, lw=0.8, alpha=0.6)
+        objectives.plot(here["objective"], np.full(here.sizes["seed"], index), "o", color=colour, alpha=0.5)
+    spectra.set_xlabel("rank k")
+    spectra.set_ylabel("singular value of the mean block")
+    objectives.set_yticks(range(len(dataset.attrs["start_names"])), dataset.attrs["start_names"])
+    objectives.set_xlabel("objective")
+    figure.suptitle(f"Descent on the {dataset.attrs['classes']}-class UJM, by start", fontsize=10)
+    return figure

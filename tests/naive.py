@@ -58,3 +58,47 @@ def rank_one_path_amplitudes(gradients: np.ndarray, skips: np.ndarray, vector: n
     """|E_r a| for J_i = dhat g_i^T by walking each of the 2^L paths (gradients (L, D))."""
     jacobians = direction[None, :, None] * gradients[:, None, :]
     return np.linalg.norm(path_coefficients(jacobians, skips, vector), axis=-1)
+
+
+def ujm_objective(
+    jacobians: np.ndarray, classifier: np.ndarray, weight_decay: float, vector: np.ndarray, label: int, loss: str
+) -> float:
+    """The binary UJM straight from RA Def. 3.2: jacobians (L, D, D), classifier (D,), input (D,), label +-1."""
+    walker = vector
+    for jacobian in jacobians:
+        walker = walker + jacobian @ walker
+    z = label * float(classifier @ walker)
+    value = {"logistic": np.logaddexp(0, -z), "exponential": math.exp(-z), "hinge": max(0.0, 1 - z),
+             "squared": (1 - z) ** 2 / 2}[loss]  # fmt: skip
+    return float(value) + weight_decay / 2 * (float(np.sum(jacobians**2)) + float(classifier @ classifier))
+
+
+def sign_scan_roots(
+    depth: int, weight_decay: float, input_norm: float, loss: str, flips: int, points: int
+) -> list[float]:
+    """log s of each root of U3 / U4 by the sign of the equation on an even grid in log s, straight from the formula."""
+    x = np.linspace(-80, 40, points)
+    grow, s = np.logaddexp(0, x), np.exp(x)
+    log_z = np.minimum(np.log(input_norm) + 0.5 * (x + grow) + (depth - flips) * grow + flips * x, 700)
+    z = np.exp(log_z)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_g = {"logistic": lambda: -np.logaddexp(0, z), "exponential": lambda: -z,
+                 "squared": lambda: np.log(np.maximum(1 - z, 0))}[loss]()  # fmt: skip
+        excess = log_g + np.log(input_norm) + (depth - flips) * grow + flips * x - np.log(weight_decay) - (x + grow) / 2
+    change = np.flatnonzero(np.sign(excess[1:]) != np.sign(excess[:-1]))
+    assert np.isfinite(s).all()
+    return [float(x[i]) for i in change]
+
+
+def class_objective(
+    jacobians: np.ndarray, classifier: np.ndarray, weight_decay: float, inputs: np.ndarray, labels: np.ndarray
+) -> float:
+    """Mean softmax cross-entropy plus penalty: jacobians (L, D, D), classifier (C, D), inputs (D, n), labels (n,)."""
+    walker = inputs
+    for jacobian in jacobians:
+        walker = walker + jacobian @ walker
+    logits = classifier @ walker
+    peak = logits.max(0)
+    log_norm = peak + np.log(np.exp(logits - peak).sum(0))
+    loss = float(np.mean(log_norm - logits[labels, np.arange(labels.size)]))
+    return loss + weight_decay / 2 * (float(np.sum(jacobians**2)) + float(np.sum(classifier**2)))

@@ -53,3 +53,24 @@ gain_lists = st.lists(
     min_size=1,
     max_size=40,
 )
+
+
+weight_decays = st.floats(-12 * 2.302585092994046, 6 * 2.302585092994046).map(lambda log: float(np.exp(log)))
+input_norms = st.floats(-6 * 2.302585092994046, 6 * 2.302585092994046).map(lambda log: float(np.exp(log)))
+smooth_losses = st.sampled_from(["logistic", "exponential", "squared"])
+
+
+def stationary_ujm(rng: np.random.Generator, **bounds: int) -> dict:
+    """A random small UJM instance of C classes (binary: C = 1): sizes, inputs, labels, decay, norm."""
+    depth = int(rng.integers(1, bounds.get("depth", 4) + 1))
+    dim = int(rng.integers(2, bounds.get("dim", 4) + 1))
+    classes = int(rng.integers(2, bounds.get("classes", 4) + 1))
+    count = int(rng.integers(classes, classes + 3))
+    return {
+        "depth": depth,
+        "dim": dim,
+        "classes": classes,
+        "inputs": rng.standard_normal((dim, count)),
+        "labels": np.arange(count) % classes,
+        "weight_decay": float(np.exp(rng.uniform(np.log(0.005), np.log(0.2)))),
+    }

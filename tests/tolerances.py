@@ -75,3 +75,31 @@ ALIGNMENT_ABSOLUTE = 1e-9
 
 # A straight line through at most 8 exact points by least squares.
 FIT_RELATIVE = 1e-9
+
+# A root of the log decay curve: log s to a few ulp of the sum of its terms (at most 1e3 in the tested range).
+UJM_ROOT_RELATIVE = 1e-12
+
+# U3 put back into its own equation, in logarithms: slope of the curve (at most 1e4 = L) times the error of log s.
+UJM_EQUATION_ABSOLUTE = 1e-9
+
+# Printed tables of the sheet carry six decimals.
+PRINTED_SIX_DECIMALS = 5.1e-7
+PRINTED_NINE_DECIMALS = 5.1e-10
+
+# Autograd Hessians of a few hundred float64 unknowns, scaled by lam: eigenvalues nearer 0 than this are not counted.
+HESSIAN_EIGENVALUE = 1e-7
+
+# Newton on the gradient stops at about 1e-12 (scaled by lam); the defects of U5, U5' are of that order times |J|.
+NEWTON_DEFECT = 1e-8
+
+# Interior-point status "optimal" means a relative gap of 1e-8; the issue of work asks for 1e-6.
+CONVEX_GAP = 1e-6
+# The gap is quadratic in the point's error, so KKT residuals are its square root.
+CONVEX_KKT = 1e-3
+
+# Enclosures: asked for in the issue of work.
+ENCLOSURE_WIDTH = 1e-9
+
+# C-class runs end at a gradient of 1e-6 (of objective / lam) and curvatures above 1e-1.
+CLASS_DESCENT_DEFECT = 1e-4
+CLASS_DESCENT_OBJECTIVE = 1e-8
