@@ -15,13 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-
 from empirical import checkpoints, devices, plots
 from empirical.training import RECIPES, TrainingConfig, check, train
 from sims import command, records
 from sims.plots import check_path, save
-from theory.arguments import whole_number
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,6 @@ class TrainArguments:
     """Draws the initial weights and the order of the batches."""
     device: str = "auto"
     """auto (CUDA if there is one, then CPU), cpu, cuda, cuda:1, ..."""
-    threads: int = 1
-    """CPU threads; at these widths one is fastest, and the last digits depend on the number."""
     epochs: int | None = None
     """Override the recipe's number of epochs."""
     weight_decay: float | None = None
@@ -67,7 +62,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_path(output.plot)
     if output.out:
         records.check_vacant(output.out, overwrite=output.overwrite)
-    torch.set_num_threads(whole_number("threads", arguments.threads))
     started = time.perf_counter()
     result = train(config, device=device, progress=not output.json)
     seconds = time.perf_counter() - started

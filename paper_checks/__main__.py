@@ -15,9 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-from threadpoolctl import threadpool_limits
-
 from empirical import devices
 from paper_checks import claims, report
 from paper_checks.evidence import gather
@@ -61,12 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         networks.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ArgumentError("out", str(folder), f"cannot be made ({error.strerror}); name another folder") from None
-    torch.set_num_threads(1)
     started = time.perf_counter()
-    with threadpool_limits(1):
-        evidence = gather(networks, seeds, fresh=arguments.fresh, device=devices.resolve(arguments.device))
-        judgements = report.judge(chosen, evidence)
-        page, data = report.write(folder, judgements, evidence, seconds=time.perf_counter() - started)
+    evidence = gather(networks, seeds, fresh=arguments.fresh, device=devices.resolve(arguments.device))
+    judgements = report.judge(chosen, evidence)
+    page, data = report.write(folder, judgements, evidence, seconds=time.perf_counter() - started)
     alarming = [judgement.claim.claim for judgement in judgements if judgement.alarming]
     if output.json:
         command.print_json([judgement.as_record() for judgement in judgements])

@@ -15,18 +15,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import torch
 import tyro
 from rich.console import Console
 from rich.table import Table
+from threadpoolctl import threadpool_limits
 
-from theory.arguments import ArgumentError
+from theory.arguments import ArgumentError, whole_number
 
 Config = TypeVar("Config")
 
 
 @dataclass(frozen=True)
 class Output:
-    """Where results go, beside the table that is always printed."""
+    """Where results go, beside the table that is always printed, and how many threads compute them."""
 
     plot: str | None = None
     """Draw the result into this file (.png, .svg or .pdf)."""
@@ -36,6 +38,8 @@ class Output:
     """Save the run (measurements.nc, run.json) in this folder."""
     overwrite: bool = False
     """Replace the run in --out if there is one."""
+    threads: int = 1
+    """CPU threads. One is fastest for matrices this small, and the last digits depend on the number."""
 
 
 def parse(
@@ -57,6 +61,9 @@ def parse(
         if not stop.code:
             raise
         raise _as_argument_error(shown.getvalue(), module) from None
+    threads = whole_number("threads", parsed.output.threads)
+    torch.set_num_threads(threads)
+    threadpool_limits(threads)
     return parsed.config, parsed.output
 
 
