@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
-import sympy
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from paper_checks import plots
+from paper_checks import mathml, plots
 from paper_checks.claims import Claim
 from paper_checks.evidence import Evidence
 from paper_checks.verdicts import Criterion, Finding, Verdict
@@ -150,15 +149,9 @@ def _page_entry(judgement: Judgement) -> dict:
             "assumptions": derivation.assumptions,
             "conclusion": derivation.conclusion,
             "stands": not derivation.failures(),
-            "steps": [{"mathml": _mathml(step.left, step.right), "because": step.because} for step in derivation.steps],
+            "steps": [{"mathml": mathml.equation(step.left, step.right), "because": step.because} for step in derivation.steps],
         },
     }  # fmt: skip
-
-
-def _mathml(left: sympy.Expr, right: sympy.Expr) -> str:
-    equation = sympy.Eq(left, right, evaluate=False)
-    inner = sympy.printing.mathml(equation, printer="presentation")
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{inner}</math>'
 
 
 def _embedded(figure: Figure) -> str:
