@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from paper_checks import bridge, loss_surface, residual_alignment
+from paper_checks import bridge, loss_surface, residual_alignment, unconstrained_jacobians
 from paper_checks.evidence import Evidence
 from paper_checks.verdicts import Finding
 from theory import derivations, unconstrained_derivations
@@ -98,15 +98,29 @@ LEDGER: tuple[Claim, ...] = (
         "The Unconstrained Jacobians Model has a global optimum with aligned, rank-one Jacobians of equal singular value.",
         "RA Def. 3.2, Thm 3.3", "paper",
         "A descent that ends below every point of that form.",
-        residual_alignment.theorem_3_3, "descent",
+        unconstrained_jacobians.theorem_3_3, "descent",
     ),
     Claim(
         "RA.U2",
         "Every global optimum of that model has this form; inside the first-order transition there is a second minimum.",
         "U2, U7", "new",
         "A descent below the closed form, or only one minimum reached inside the transition.",
-        residual_alignment.every_descent_is_aligned, "descent",
+        unconstrained_jacobians.every_descent_is_aligned, "descent",
         unconstrained_derivations.stationarity_of_the_unconstrained_model,
+    ),
+    Claim(
+        "RA.M1",
+        "With C classes the model's Jacobians are symmetric, equal, balanced with the classifier and of rank C - 1.",
+        "M1, U5', U6", "new",
+        "A converged descent with another rank, or blocks that differ or are not symmetric.",
+        unconstrained_jacobians.class_model_rank_and_symmetry,
+    ),
+    Claim(
+        "RA.M5",
+        "At depth the C-class model prefers few large singular values to the C - 1 equal ones of Neural Collapse's simplex.",
+        "M5", "new",
+        "No descent below the simplex at L = 16, or one below it at L = 1.",
+        unconstrained_jacobians.equal_singular_values_are_not_preferred,
     ),
     Claim(
         "LS.Thm1",

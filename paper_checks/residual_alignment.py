@@ -6,8 +6,7 @@ import numpy as np
 
 from paper_checks.evidence import Evidence
 from paper_checks.verdicts import Criterion, Finding, over_seeds
-from sims.descent import DescentConfig, descend
-from theory import equispacing, unconstrained
+from theory import equispacing
 
 # Networks must solve the task before their geometry says anything about networks that generalise.
 _LEAST_ACCURACY = 0.95
@@ -199,66 +198,3 @@ def slope_is_cosine(evidence: Evidence, *, instances: int = 200, seed: int = 1) 
                   "the converse: another slope must not equispace", low=1e-3, spread=float(np.std(broken)), null=0.0),
     )  # fmt: skip
     return Finding(criteria, "Slope 1 needs perfect left-right alignment; u.v = 0 gives constant singular values.")
-
-
-# (depth, width, weight decay, input norm): one minimum; two minima, the deep one global; two, the shallow one global.
-MODELS = ((1, 3, 0.1, 1.0), (4, 4, 0.1, 1.0), (8, 5, 0.05, 1.0), (16, 5, 0.6, 0.1), (16, 5, 0.9, 0.1))
-
-
-def theorem_3_3(evidence: Evidence) -> Finding:
-    """RA Theorem 3.3: a global optimum of the UJM is aligned, rank one, with equal singular values."""
-    runs = [
-        (descend(DescentConfig(*model, starts=32, steps=300)), unconstrained.global_optimum(model[0], *model[2:]))
-        for model in MODELS
-    ]
-    gap, misalignment, second, unequal = [], [], [], []
-    for dataset, optimum in runs:
-        best = dataset.isel(seed=int(dataset.objective.values.argmin()))
-        gap.append(abs(float(best.objective) - optimum.objective))
-        misalignment.append(1 - float(best.alignment))
-        second.append(float(best.singular_values.isel(k=1).max()))
-        unequal.append(float(best.singular_values.isel(k=0).max() - best.singular_values.isel(k=0).min()))
-    starts = len(runs) * 32
-    what = f"models, best of 32 starts each ({starts} descents)"
-    reason = "descent stops at a gradient of 1e-6 of the decay"
-
-    def worst(name: str, values: list[float], why: str, null: float | None = None) -> Criterion:
-        return Criterion(name, max(values), len(values), what, why, high=1e-6, spread=float(np.std(values)), null=null)
-
-    random_alignment = 1 - 1 / np.sqrt(MODELS[2][1])
-    criteria = (
-        worst(
-            "distance of the least objective found from the closed form",
-            gap,
-            "values agree far below the objective; " + reason,
-        ),
-        worst("1 - alignment with Delta at that optimum", misalignment, reason, null=float(random_alignment)),
-        worst("second singular value at that optimum", second, "rank one; " + reason),
-        worst("spread of the top singular values over blocks", unequal, "equal; " + reason),
-    )
-    landed = [float((dataset.basin >= 0).mean()) for dataset, _ in runs]
-    note = (
-        f"{100 * float(np.mean(landed)):.0f} % of the starts end in a closed-form minimum. The theorem says that one global optimum has "
-        "this form; every one does [U2, new]. Its proof cites a trace inequality for full-rank matrices and takes existence for granted."
-    )
-    return Finding(criteria, note)
-
-
-def every_descent_is_aligned(evidence: Evidence) -> Finding:
-    """U2 and U7: no descent goes below the closed form, and inside the transition both minima are reached."""
-    dataset = descend(DescentConfig(16, 5, 0.6, 0.1, starts=32))
-    minima = unconstrained.minima(16, 0.6, 0.1)
-    optimum = unconstrained.global_optimum(16, 0.6, 0.1)
-    below = float((optimum.objective - dataset.objective).max())
-    reached = len({int(basin) for basin in dataset.basin.values if basin >= 0})
-    distance = float(dataset.distance.where(dataset.basin >= 0).max())
-    criteria = (
-        Criterion("how far any descent goes below the closed form", below, 32, "descents", "rounding of the objective",
-                  high=1e-9, spread=float(dataset.objective.std())),
-        Criterion("minima reached", reached, 32, "descents", "both of the two that U3 has here", low=1.5, null=1.0),
-        Criterion("largest distance to the nearest closed-form minimum", distance, 32, "descents",
-                  "descent stops at a gradient of 1e-6 of the decay", high=1e-5),
-    )  # fmt: skip
-    s = " and ".join(f"{point.s:.5f}" for point in minima)
-    note = f"L = 16, lam = 0.6, delta = 0.1: minima at s = {s}; global is s = {optimum.s:.5f}. A single descent cannot tell."
-    return Finding(criteria, note)
