@@ -75,3 +75,6 @@ ALIGNMENT_ABSOLUTE = 1e-9
 
 # A straight line through at most 8 exact points by least squares.
 FIT_RELATIVE = 1e-9
+
+# Shares of the Latin-square network: (sum w)^12 by a forward pass, where sum w may cancel to 0.1 of sum |w|.
+LATIN_SHARE_RELATIVE = 1e-9
