@@ -145,7 +145,7 @@ def verdict(dataset: xr.Dataset) -> dict:
     A law holds when max |z| over r is at most ``threshold`` (Bonferroni over the p shares, false alarm 1e-3).
     ``printed`` needs LS's own beta and outputs of different lengths that are not correlated.
     """
-    threshold, worst = dataset.attrs["threshold"], np.abs(dataset["z"]).max("r").values
+    threshold, worst = dataset.attrs["threshold"], abs(dataset["z"]).max("r").values
     between = dataset["correlation"].values - np.eye(dataset.sizes["r"])
     index = np.unravel_index(np.abs(between).argmax(), between.shape)
     spread = float(dataset["correlation_standard_error"].values[index])
