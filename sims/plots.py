@@ -110,3 +110,32 @@ def class_descent(dataset: xr.Dataset) -> Figure:
     objectives.set_xlabel("objective")
     figure.suptitle(f"Descent on the {dataset.attrs['classes']}-class UJM, by start", fontsize=10)
     return figure
+
+
+def energy_by_length(dataset: xr.Dataset) -> Figure:
+    """Measured energy shares of sims.random_resnets, the scheme's law and the printed law; and the z-scores."""
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    shares, scores = figure.subplots(1, 2)
+    r, threshold = dataset["r"].values, dataset.attrs["threshold"]
+    names = ("its own law [new]", f"printed, LS's β = {dataset.attrs['beta']:.3g}",
+             f"printed, best β = {dataset.attrs['best_beta']:.3g}")  # fmt: skip
+    for index, (name, style) in enumerate(zip(names, ("-", "--", ":"), strict=True)):
+        at = dataset.isel(law=index)
+        shares.plot(r, at["predicted"], style, color=COLOURS[index], label=name)
+        scores.plot(r, at["z"].clip(-1000, 1000), style, marker="os^"[index], ms=4, color=COLOURS[index], label=name)
+    shares.errorbar(r, dataset["share"], 3 * dataset["share_standard_error"], fmt="ko", ms=4, label="measured, ± 3 se")
+    shares.set_ylabel("share of the energy E Y_r²")
+    scores.axhspan(-threshold, threshold, color="0.9")
+    scores.set_yscale("symlog", linthresh=threshold)
+    scores.set_yticks([-1000, -100, -10, 0, 10, 100, 1000])
+    scores.set_ylim(-2000, 2000)
+    scores.set_ylabel(f"z, cut at ±1000; grey: |z| ≤ {threshold:.1f}")
+    for panel in (shares, scores):
+        panel.set_xlabel("path length r")
+        panel.set_xticks(r[:: -(-len(r) // 12)])
+    shares.legend(fontsize=7, frameon=False)
+    figure.suptitle(
+        f"Scheme “{dataset.attrs['scheme']}”: {dataset.attrs['networks']} networks, width {dataset.attrs['width']}",
+        fontsize=10,
+    )
+    return figure

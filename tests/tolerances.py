@@ -103,3 +103,15 @@ ENCLOSURE_WIDTH = 1e-9
 # C-class runs end at a gradient of 1e-6 (of objective / lam) and curvatures above 1e-1.
 CLASS_DESCENT_DEFECT = 1e-4
 CLASS_DESCENT_OBJECTIVE = 1e-8
+
+# Shares of the Latin-square network: (sum w)^12 by a forward pass, where sum w may cancel to 0.1 of sum |w|.
+LATIN_SHARE_RELATIVE = 1e-9
+
+# A random field looked at twice, 1e-5 apart: Taylor's remainder is curvature (up to p^2) times 1e-10 / 2, times
+# a normal variate; and singular covariances keep eigenvalues above 1e-11, so noise of sd 3e-6 may come in.
+TAYLOR_STEP = 1e-5
+TAYLOR_ABSOLUTE = 5e-5
+
+# Euler's relation f = <u, grad f> / p for a pure field drawn from a singular covariance: eigenvalues below
+# 1e-11 of the largest are dropped, an amplitude of 3e-6 times sqrt(N nu'') at most.
+SINGULAR_CONDITIONING = 1e-4
