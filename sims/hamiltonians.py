@@ -82,7 +82,7 @@ def sample(n: int, weights: np.ndarray, instances: int, generator: torch.Generat
     """
     n, instances = whole_number("n", n, least=2), whole_number("instances", instances)
     weights = real_array("weights", weights, ndim=1, least=0.0)
-    degrees = sorted({r - d for r in np.flatnonzero(weights) + 1 for d in range(3) if r >= d})
+    degrees = sorted({r - d for r in (np.flatnonzero(weights) + 1).tolist() for d in range(3) if r >= d})
     size = sum(math.comb(n + r - 1, r) for r in degrees)
     if size > _LARGEST_BASIS:
         raise ArgumentError("n", n, f"needs {size} monomials at p = {len(weights)}; choose a smaller n or p")

@@ -87,3 +87,9 @@ TAYLOR_ABSOLUTE = 5e-5
 # Euler's relation f = <u, grad f> / p for a pure field drawn from a singular covariance: eigenvalues below
 # 1e-11 of the largest are dropped, an amplitude of 3e-6 times sqrt(N nu'') at most.
 SINGULAR_CONDITIONING = 1e-4
+
+# Points printed with 3 decimals in the reference.
+PRINTED_THREE_DECIMALS = 5.1e-4
+
+# Quadrature of E Crt_N against its closed forms at N = 2, 3; the quadrature is stated to 1e-9.
+QUADRATURE_RELATIVE = 1e-9
