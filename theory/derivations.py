@@ -1,6 +1,7 @@
 """The derivations of Residual Alignment and of its path lengths (T1-T5, P4), and the list of ``ALL`` of them.
 
-Each function builds one ``Derivation``; those of the UJM are in ``theory.unconstrained_derivations``. Sums and
+Each function builds one ``Derivation``; those of the UJM are in
+``theory.unconstrained_derivations``, those of the spin glass in ``theory.spin_glass_derivations``. Sums and
 products over depth are proved by induction (first value and ratio or difference), never by asking sympy for a
 closed form.
 """
@@ -12,6 +13,12 @@ from collections.abc import Callable
 import sympy as sp
 
 from theory.derivation import Derivation, Mark, Step
+from theory.spin_glass_derivations import (
+    deepest_mixture_is_richest,
+    depth_derivative_after_a_step,
+    indices_separate_below_the_layering_energy,
+    scales_grow_to_second_order,
+)
 from theory.unconstrained_derivations import (
     balance_of_neighbouring_blocks,
     simplex_family_is_stationary,
@@ -25,8 +32,12 @@ __all__ = [
     "Step",
     "aligned_inverse_depth_is_equispaced",
     "balance_of_neighbouring_blocks",
+    "deepest_mixture_is_richest",
+    "depth_derivative_after_a_step",
     "equal_steps_fix_the_slope",
     "errors_multiply_the_ideal_growth",
+    "indices_separate_below_the_layering_energy",
+    "scales_grow_to_second_order",
     "simplex_family_is_stationary",
     "slope_is_cosine",
     "stationarity_of_the_unconstrained_model",
@@ -282,4 +293,8 @@ ALL: tuple[Callable[[], Derivation], ...] = (
     balance_of_neighbouring_blocks,
     simplex_family_is_stationary,
     stirling_mean_and_variance,
+    scales_grow_to_second_order,
+    depth_derivative_after_a_step,
+    deepest_mixture_is_richest,
+    indices_separate_below_the_layering_energy,
 )

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from scipy import stats
 from scipy.special import log_ndtr, logsumexp
 
 from theory import goe
-from theory.arguments import ArgumentError, real_number, whole_number
+from theory.arguments import real_number, whole_number
 from theory.mixtures import Mixture
 
 Method = Literal["closed form", "quadrature", "sampled"]
@@ -164,7 +164,7 @@ def _log_integral(
     half_widths = np.diff(edges)[:, None] / 2
     x = (edges[:-1, None] + half_widths) + half_widths * _NODES
     logs = goe.log_density(n, x) + _log_tilt(mixture, x) + _log_cut(n, mixture, below, x)
-    return float(logsumexp(logs, b=half_widths * _NODE_WEIGHTS))
+    return cast(float, logsumexp(logs, b=half_widths * _NODE_WEIGHTS))
 
 
 def _panels(n: int, mixture: Mixture, below: float | None) -> np.ndarray:

@@ -57,7 +57,8 @@ def test_a_step_spoilt_by_a_small_rational_is_caught_both_ways(build):
 
 def test_the_list_is_complete_and_names_are_unique():
     names = [build().name for build in derivations.ALL]
-    assert names == ["telescoping product", "T1", "T2", "T3", "T4", "T5", "U3", "U5, rank one", "M3", "P4"]
+    alignment = ["telescoping product", "T1", "T2", "T3", "T4", "T5", "U3", "U5, rank one", "M3", "P4"]
+    assert names == [*alignment, "LS Thm 3", "LS Thm 4", "LS Thm 5", "E* and G"]
 
 
 def test_a_wrong_slope_is_caught():
