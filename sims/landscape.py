@@ -24,6 +24,7 @@ from scipy import stats
 from tqdm import tqdm
 
 from sims import command, critical_points, hamiltonians, lazy_reveal, plots, records
+from theory import complexity
 from theory.arguments import ArgumentError, real_number, whole_number
 from theory.kac_rice import CriticalPoints, expected_by_index, expected_critical_points
 from theory.mixtures import Mixture
@@ -144,7 +145,13 @@ def descend(config: LandscapeConfig) -> xr.Dataset:
             "slope": (("run", "step"), np.array([path.slopes for path in paths]) / math.sqrt(n)),
         },
         coords={"step": np.arange(steps + 1)},
-        attrs={"n": n, "p": config.p, "R": drawn.ratio, "regime": drawn.regime, "bulk_energy": _bulk_energy(drawn)},
+        attrs={
+            "n": n,
+            "p": config.p,
+            "R": drawn.ratio,
+            "regime": drawn.regime,
+            "bulk_energy": complexity.bulk_energy(drawn),
+        },
     )
 
 
@@ -219,11 +226,6 @@ def _note(found: dict) -> str:
         f"bound {found['threshold']:.2f} for {found['comparisons']} comparisons. Kac-Rice (new at finite N) "
         + ("confirmed." if found["agrees"] else "MISSED.")
     )
-
-
-def _bulk_energy(drawn: Mixture) -> float:
-    """E'_inf = 2 nu' sqrt(nu'') / (nu' + nu'') [spin-glass sheet, section 4.2, new for mixtures]."""
-    return 2 * drawn.first * math.sqrt(drawn.second) / (drawn.first + drawn.second)
 
 
 def _compared(counts: np.ndarray, expected: Sequence[CriticalPoints]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

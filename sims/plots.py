@@ -180,3 +180,34 @@ def landscape(dataset: xr.Dataset) -> Figure:
     )
     figure.suptitle(f"{title}: {complete.sizes['instance']} of {dataset.sizes['instance']} instances", fontsize=10)
     return figure
+
+
+def complexity(dataset: xr.Dataset) -> Figure:
+    """LS Fig. 1(f): theta_k against beta, one column for each p; below it the exact (1/N) log E Crt_N. Grey: R < 1."""
+    depths, beta = dataset["p"].values, dataset["beta"].values
+    figure = Figure(figsize=(4.4 * len(depths), 6.4), layout="constrained")
+    axes = figure.subplots(2, len(depths), squeeze=False, sharex=True, sharey="row")
+    for column, p in enumerate(depths):
+        at, (upper, lower) = dataset.sel(p=p), axes[:, column]
+        upper.plot(beta, at["true"], color=COLOURS[0], lw=1.8, label=f"θ_k, k = {dataset.attrs['index']}")
+        upper.plot(beta, at["printed"], "--", color=COLOURS[1], lw=1.2, label="LS Eq. 31 as printed")
+        upper.axhline(0, color="0.5", lw=0.6)
+        for index, n in enumerate(dataset["n"].values):
+            lower.plot(beta, at["log_expected_per_n"].sel(n=n), color=COLOURS[2 + index % 4], lw=1.2, label=f"N = {n}")
+        lower.plot(beta, at["total"], color=COLOURS[6], lw=1.6, label="N → ∞")
+        threshold = float(at["trivial_threshold"])
+        for panel in (upper, lower):
+            # The threshold may be infinite or outside the range of beta.
+            end = min(threshold, float(beta[-1]))
+            if end > beta[0]:
+                panel.axvspan(float(beta[0]), end, color="0.9", label="trivial: R < 1")
+            panel.set_xscale("log")
+            panel.set_xlim(float(beta[0]), float(beta[-1]))
+        upper.set_title(f"p = {p}, β_c = {threshold:.4g}", fontsize=10)
+        lower.set_xlabel("β")
+    axes[0, 0].set_ylabel("exponent of index-k points")
+    axes[1, 0].set_ylabel("(1/N) log E Crt_N, exact")
+    for panel in axes[:, 0]:
+        panel.legend(fontsize=7, frameon=False, loc="upper left")
+    figure.suptitle(f"Annealed complexity of the ResNet mixture, {dataset.attrs['law']} depth law", fontsize=10)
+    return figure

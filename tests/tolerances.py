@@ -93,3 +93,6 @@ PRINTED_THREE_DECIMALS = 5.1e-4
 
 # Quadrature of E Crt_N against its closed forms at N = 2, 3; the quadrature is stated to 1e-9.
 QUADRATURE_RELATIVE = 1e-9
+
+# Points printed with 6 decimals in the reference.
+PRINTED_SIX_DECIMALS = 5.1e-7
