@@ -193,14 +193,14 @@ def complexity(dataset: xr.Dataset) -> Figure:
         upper.plot(beta, at["printed"], "--", color=COLOURS[1], lw=1.2, label="LS Eq. 31 as printed")
         upper.axhline(0, color="0.5", lw=0.6)
         for index, n in enumerate(dataset["n"].values):
-            lower.plot(beta, at["log_expected_per_n"].sel(n=n), color=COLOURS[2 + index % 4], lw=1.2, label=f"N = {n}")
-        lower.plot(beta, at["total"], color=COLOURS[6], lw=1.6, label="N → ∞")
+            lower.plot(beta, at["log_expected_per_n"].sel(n=n), color=COLOURS[2 + index % 4], lw=1.8, label=f"N = {n}")
+        lower.plot(beta, at["total"], "--", color=COLOURS[6], lw=1.0, label="N → ∞")
         threshold = float(at["trivial_threshold"])
         for panel in (upper, lower):
             # The threshold may be infinite or outside the range of beta.
             end = min(threshold, float(beta[-1]))
             if end > beta[0]:
-                panel.axvspan(float(beta[0]), end, color="0.9", label="trivial: R < 1")
+                panel.axvspan(float(beta[0]), end, color="0.9")
             panel.set_xscale("log")
             panel.set_xlim(float(beta[0]), float(beta[-1]))
         upper.set_title(f"p = {p}, β_c = {threshold:.4g}", fontsize=10)
@@ -209,5 +209,8 @@ def complexity(dataset: xr.Dataset) -> Figure:
     axes[1, 0].set_ylabel("(1/N) log E Crt_N, exact")
     for panel in axes[:, 0]:
         panel.legend(fontsize=7, frameon=False, loc="upper left")
-    figure.suptitle(f"Annealed complexity of the ResNet mixture, {dataset.attrs['law']} depth law", fontsize=10)
+    figure.suptitle(
+        f"Annealed complexity of the ResNet mixture, {dataset.attrs['law']} depth law; grey: trivial, R < 1",
+        fontsize=10,
+    )
     return figure

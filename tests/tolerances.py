@@ -96,3 +96,6 @@ QUADRATURE_RELATIVE = 1e-9
 
 # Points printed with 6 decimals in the reference.
 PRINTED_SIX_DECIMALS = 5.1e-7
+
+# One network of width 2000: the mean square of a layer fluctuates by sqrt(2 / 2000) = 3%, shared between layers.
+ONE_WIDE_NETWORK = 0.1

@@ -74,11 +74,21 @@ def test_expected_numbers_are_the_closed_forms(counted):
         assert dataset.attrs["total_kac_rice"] == pytest.approx(expected, rel=tolerances.QUADRATURE_RELATIVE)
 
 
+def test_counts_below_an_energy_are_those_of_kac_rice(counted):
+    for name, dataset in counted.items():
+        energy, n = dataset["energy"].values, dataset.attrs["n"]
+        for bound in (-0.8, -0.3, 0.0, 0.5):
+            below = (energy <= bound).sum(1)  # the padding, NaN, is never below
+            expected = landscape.expected_critical_points(n, landscape.mixture(CASES[name]), below=bound).value
+            error = below.std(ddof=1) / math.sqrt(len(below))
+            assert abs(below.mean() - expected) < tolerances.STANDARD_ERRORS * error, (name, bound)
+
+
 def test_below_the_threshold_every_function_still_has_a_minimum(counted):
     # Section 8, statement 7: LS Eq. 31 is negative there, as if minima were exponentially rare.
     beta = 0.05
     assert beta < trivial_threshold(10)
-    dataset = count(LandscapeConfig(p=10, beta=beta, n=4, instances=30))
+    dataset = count(LandscapeConfig(p=10, beta=beta, n=3, instances=40))
     ratio = dataset.attrs["R"]
     assert math.log(ratio) / 2 - (ratio - 1) / (ratio + 1) < 0
     assert (dataset["counts"].isel(index=0) >= 1).all()
