@@ -99,3 +99,38 @@ PRINTED_SIX_DECIMALS = 5.1e-7
 
 # One network of width 2000: the mean square of a layer fluctuates by sqrt(2 / 2000) = 3%, shared between layers.
 ONE_WIDE_NETWORK = 0.1
+
+# Moments of mixtures of up to 60 degrees, against exact rationals: sums of positive terms. G and R - 1 cancel by
+# at most their size, and are compared in absolute terms.
+MIXTURE_RELATIVE = 1e-12
+MIXTURE_ABSOLUTE = 1e-13
+
+# Roots of E s^2 = 1 (slope of order 1 in log beta) from sums of at most 61 positive terms.
+THRESHOLD_RELATIVE = 1e-12
+
+# Values printed in the issue or the paper's table with 6 significant digits or 6 decimals.
+PRINTED_SIX_DIGITS = 5.1e-6
+
+# Legendre nodes in float64: 1 - x loses n^2 ulp of tau near the ends, damped by q (1 - q); n <= 300 here.
+BERNOULLI_ABSOLUTE = 1e-11
+
+# A bound may be met with equality (n = 1), so it is allowed the rounding of a sum of at most 300 terms.
+BOUND_SLACK = 1e-12
+
+# Reference values of expected critical points: the issue asks 1e-6; quadrature on either side is good to 1e-10.
+KAC_RICE_RELATIVE = 1e-9
+
+# log of the GOE density against its integrals: 64-node panels of an entire function, sums of n <= 400 squares.
+GOE_RELATIVE = 1e-11
+
+# Exponents of size <= 3 from concave maxima found to 4 ulp in y; alpha^2 down to 1e-3 divides once.
+EXPONENT_ABSOLUTE = 1e-10
+
+# A maximum on a grid of step h misses by h^2 times a curvature of order 10 at most.
+GRID_MAXIMUM = 1e-4
+
+# Moves of order mu^2 at mu = 1e-4, third-order terms relative to them: mu times third derivatives of size 10^2.
+SECOND_ORDER_RELATIVE = 5e-2
+
+# Sums of up to 160 000 rounded logarithms around the mode, rounding averages out (measured 5e-13 at p = 10^6).
+WINDOW_ABSOLUTE = 1e-10
