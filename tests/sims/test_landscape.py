@@ -18,8 +18,8 @@ CASES = {
     "ResNet 2, N = 2": LandscapeConfig(p=10, beta=2.0, n=2, instances=500),
     "pure 3, N = 3": LandscapeConfig(n=3, instances=200),
     "pure 4, N = 3": LandscapeConfig(p=4, n=3, instances=80),
-    "ResNet 0.1, N = 3": LandscapeConfig(p=10, beta=0.1, n=3, instances=80),
-    "independent 0.2, N = 3": LandscapeConfig(p=10, beta=0.2, law="independent", n=3, instances=80),
+    "ResNet 0.1, N = 3": LandscapeConfig(p=10, beta=0.1, n=3, instances=50),
+    "independent 0.2, N = 3": LandscapeConfig(p=10, beta=0.2, law="independent", n=3, instances=50),
     "pure 3, N = 4": LandscapeConfig(n=4, instances=60),
 }
 TRIVIAL = {"ResNet 0.1, N = 2", "ResNet 0.1, N = 3", "independent 0.2, N = 3"}
