@@ -11,6 +11,7 @@ from empirical import plots as measured
 from paper_checks.evidence import CONDITIONS, Evidence
 from sims import plots as simulated
 from sims.descent import DescentConfig, descend
+from sims.epsilon import EpsilonConfig, depth_law_dataset
 
 _TITLES = {"quick": "trained", "initial": "at initialisation", "noskip": "trained, no skips"}
 
@@ -64,7 +65,7 @@ FIGURES = {
         "LS Fig. 1(a-c) redrawn (middle curves), with the scale C halved and doubled. Exact; nothing is sampled.",
         "Three panels of amplitude against path length for beta 0.1, 0.5 and 2 at p = 100; each curve moves to longer paths "
         "as C grows, close to the dotted limit lines.",
-        lambda evidence: simulated.depth_laws(100, (0.1, 0.5, 2.0), (0.5, 1.0, 2.0)),
+        lambda evidence: simulated.depth_laws(depth_law_dataset(EpsilonConfig(scale=(0.5, 1.0, 2.0)))),
     ),
     "trajectories": ReportFigure(
         "Representations from block to block (RA Fig. 1)",

@@ -53,8 +53,13 @@ def euler_characteristic(n: int) -> int:
     return 2 if n % 2 else 0
 
 
-def find(hamiltonians: Hamiltonians, starts: int, generator: torch.Generator) -> list[CriticalPoints]:
-    """Critical points of each instance; ``starts`` Newton starts a round for n >= 3, a finite set for n = 2."""
+def find(
+    hamiltonians: Hamiltonians, starts: int, generator: torch.Generator, degree: float | None = None
+) -> list[CriticalPoints]:
+    """Critical points of each instance; ``starts`` Newton starts a round for n >= 3, a finite set for n = 2.
+
+    ``degree`` sets the longest Newton step, 1 / degree: R + 1 for a mixture, the largest degree if not given.
+    """
     if hamiltonians.dim == 2:
         return _on_the_circle(hamiltonians)
     count, n = len(hamiltonians.table), hamiltonians.dim
@@ -66,7 +71,7 @@ def find(hamiltonians: Hamiltonians, starts: int, generator: torch.Generator) ->
         if not len(open_ones):
             break
         part = hamiltonians.part(torch.from_numpy(open_ones))
-        points, converged = newton(part, starts, generator)
+        points, converged = newton(part, starts, generator, degree)
         for place, instance in enumerate(open_ones):
             candidates = points[place][converged[place]].numpy()
             if hamiltonians.parity is not None:
@@ -85,13 +90,15 @@ def find(hamiltonians: Hamiltonians, starts: int, generator: torch.Generator) ->
     return [points for points in result if points is not None]
 
 
-def newton(hamiltonians: Hamiltonians, starts: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def newton(
+    hamiltonians: Hamiltonians, starts: int, generator: torch.Generator, degree: float | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Newton's method on the sphere from uniform starts; ends (B, starts, N) and whether each converged (B, starts)."""
     count, n = len(hamiltonians.table), hamiltonians.dim
     points = torch.randn(count, starts, n, generator=generator, dtype=torch.float64)
     points = points / points.norm(dim=-1, keepdim=True)
     # f varies over angles of about 1 / degree; a longer step would leave the basin it starts in.
-    longest = 1.0 / int(hamiltonians.exponents.sum(1).max())
+    longest = 1.0 / (degree or int(hamiltonians.exponents.sum(1).max()))
     moving = torch.ones(count, starts, dtype=torch.bool)
     for _ in range(_NEWTON_STEPS):
         # Converged starts rest: of each instance only as many as the busiest one still moves are stepped.

@@ -45,7 +45,7 @@ class Hamiltonians:
     def derivatives(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """f, Euclidean gradient and Hessian at ``points`` (B, S, N): (B, S), (B, S, N) and (B, S, N, N)."""
         n = self.dim
-        values = self.monomials(points) @ self.table
+        values = self._evaluated(points, slice(None))
         upper = torch.triu_indices(n, n)
         hessian = values.new_empty(*values.shape[:2], n, n)
         hessian[..., upper[0], upper[1]] = values[..., 1 + n :]
@@ -54,20 +54,26 @@ class Hamiltonians:
 
     def values(self, points: torch.Tensor) -> torch.Tensor:
         """f at ``points`` (B, S, N); (B, S)."""
-        return (self.monomials(points) @ self.table[..., :1])[..., 0]
+        return self._evaluated(points, slice(1))[..., 0]
 
     def gradients(self, points: torch.Tensor) -> torch.Tensor:
         """Euclidean gradients at ``points`` (B, S, N); same shape."""
-        return self.monomials(points) @ self.table[..., 1 : 1 + self.dim]
+        return self._evaluated(points, slice(1, 1 + self.dim))
 
-    def monomials(self, points: torch.Tensor) -> torch.Tensor:
-        """All monomials u^a at ``points`` (..., N); (..., M)."""
-        degree = int(self.exponents.max())
-        powers = torch.stack([points**k for k in range(degree + 1)], dim=-1)
-        product = powers[..., 0, :][..., self.exponents[:, 0]]
+    def _evaluated(self, points: torch.Tensor, columns: slice) -> torch.Tensor:
+        """The polynomials of the chosen columns of ``table`` at ``points`` (B, S, N); (B, S, columns)."""
+        # Monomials are rows here, so that picking powers copies whole rows instead of single numbers.
+        instances, count, _ = points.shape
+        flat = points.reshape(-1, self.dim).T
+        power = [torch.ones_like(flat)]
+        for _ in range(int(self.exponents.max())):
+            power.append(power[-1] * flat)
+        powers = torch.stack(power, dim=1)
+        monomials = powers[0][self.exponents[:, 0]]
         for i in range(1, self.dim):
-            product = product * powers[..., i, :][..., self.exponents[:, i]]
-        return product
+            monomials *= powers[i][self.exponents[:, i]]
+        by_instance = monomials.reshape(-1, instances, count).transpose(0, 1)
+        return (self.table[..., columns].mT @ by_instance).mT
 
     def part(self, chosen: torch.Tensor | slice) -> Hamiltonians:
         """The chosen instances only."""
@@ -82,7 +88,7 @@ def sample(n: int, weights: np.ndarray, instances: int, generator: torch.Generat
     """
     n, instances = whole_number("n", n, least=2), whole_number("instances", instances)
     weights = real_array("weights", weights, ndim=1, least=0.0)
-    degrees = sorted({r - d for r in np.flatnonzero(weights) + 1 for d in range(3) if r >= d})
+    degrees = sorted({r - d for r in (np.flatnonzero(weights) + 1).tolist() for d in range(3) if r >= d})
     size = sum(math.comb(n + r - 1, r) for r in degrees)
     if size > _LARGEST_BASIS:
         raise ArgumentError("n", n, f"needs {size} monomials at p = {len(weights)}; choose a smaller n or p")

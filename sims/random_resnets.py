@@ -91,8 +91,8 @@ def measure(config: RandomResnetsConfig) -> xr.Dataset:
     """Energy by path length against the laws; a Dataset over (r, other_r, law).
 
     By r: ``energy`` = E Y_r^2 and its standard error; ``share`` of the sum, and its standard error (a ratio of
-    means, by linearisation). By (law, r): the ``predicted`` share and ``z``; law is "scheme" (section 6),
-    "printed" (LS Eq. 16 at beta = rho s) or "printed, best beta" (the beta whose mean length is the measured
+    means, by linearisation). By (law, r): the ``predicted`` share and ``z`` (tied: allowing for finite width); law
+    is "scheme" (section 6), "printed" (LS Eq. 16 at beta = rho s) or "printed, best beta" (the beta whose mean length is the measured
     one, in ``best_beta``). By (r, other_r): ``correlation`` of Y_r and Y_other_r, and its standard error.
     Raises ArgumentError for bad options.
     """
@@ -111,6 +111,9 @@ def measure(config: RandomResnetsConfig) -> xr.Dataset:
     share = mean / mean.sum()
     # Energies that are multiples of one variable have shares without spread; rounding is then the error.
     share_se = np.maximum(_standard_error(energies - share * energies.sum(1, keepdims=True)) / mean.sum(), 1e-12)
+    # A share feels the bias of its own energy and of the sum.
+    bias = scheme_laws.finite_width_error(config.scheme, drawn)
+    total_se = np.hypot(share_se, share * (bias + share @ bias))
     scale = np.sqrt(np.outer(mean, mean))
     correlation = pairs.mean(0) / scale
     # The same linearisation: a correlation of 1 by construction then has no error.
@@ -127,7 +130,7 @@ def measure(config: RandomResnetsConfig) -> xr.Dataset:
             "share": ("r", share),
             "share_standard_error": ("r", share_se),
             "predicted": (("law", "r"), laws),
-            "z": (("law", "r"), (share - laws) / share_se),
+            "z": (("law", "r"), (share - laws) / total_se),
             "correlation": (("r", "other_r"), correlation),
             "correlation_standard_error": (("r", "other_r"), spread),
         },

@@ -116,6 +116,19 @@ TAYLOR_ABSOLUTE = 5e-5
 # 1e-11 of the largest are dropped, an amplitude of 3e-6 times sqrt(N nu'') at most.
 SINGULAR_CONDITIONING = 1e-4
 
+
+# Points printed with 3 decimals in the reference.
+PRINTED_THREE_DECIMALS = 5.1e-4
+
+# Quadrature of E Crt_N against its closed forms at N = 2, 3; the quadrature is stated to 1e-9.
+QUADRATURE_RELATIVE = 1e-9
+
+# Points printed with 6 decimals in the reference.
+PRINTED_SIX_DECIMALS = 5.1e-7
+
+# One network of width 2000: the mean square of a layer fluctuates by sqrt(2 / 2000) = 3%, shared between layers.
+ONE_WIDE_NETWORK = 0.1
+
 # Moments of mixtures of up to 60 degrees, against exact rationals: sums of positive terms. G and R - 1 cancel by
 # at most their size, and are compared in absolute terms.
 MIXTURE_RELATIVE = 1e-12

@@ -30,7 +30,7 @@ def dense_descents(n, weights, steps, rate, runs, seed):
 
 @pytest.mark.parametrize("weights", [MIXED, PURE], ids=["mixed", "pure 3"])
 def test_descent_has_the_law_of_descent_on_the_full_tensors(weights):
-    steps, rate, runs = 3, 0.15, 1200
+    steps, rate, runs = 3, 0.15, 600
     rng = np.random.default_rng(11)
     paths = [lazy_reveal.descend(4, weights, steps, rate, rng) for _ in range(runs)]
     lazy = np.array([np.concatenate([path.values, path.slopes]) for path in paths])

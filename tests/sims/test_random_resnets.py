@@ -116,6 +116,22 @@ def test_placed_law_has_the_coherent_and_the_incoherent_end(seed, p):
     np.testing.assert_allclose(many / many.sum(), expected / expected.sum(), rtol=tolerances.MOMENT_RELATIVE)
 
 
+def test_one_tied_matrix_has_its_law_up_to_the_fourth_power_of_length_over_width_squared():
+    # The sheet allows r^2 / n; the bias of a narrow network is seen, and shrinks fourfold where n doubles.
+    biases = []
+    for width in (8, 16):
+        config = RandomResnetsConfig("tied", width=width, networks=20_000)
+        dataset, drawn = measure(config), random_resnets.ensemble(config)
+        law = scheme_laws.energies("tied", drawn, np.ones(1))
+        bias, spread = dataset["energy"] / law - 1, dataset["energy_standard_error"] / law
+        allowed = scheme_laws.finite_width_error("tied", drawn)
+        assert (bias < allowed + tolerances.STANDARD_ERRORS * spread).all()
+        assert float(bias[-1]) > 10 * float(spread[-1])
+        biases.append(float(bias[-1]))
+        assert verdict(dataset)["scheme_law"]
+    assert 3 < biases[0] / biases[1] < 6
+
+
 def test_lambda_equal_to_one_is_the_printed_law_of_one_variable():
     dataset = measure(RandomResnetsConfig("placed", unique=1, networks=20))
     np.testing.assert_allclose(dataset["share"], depth_law.energy(6, 1.0), rtol=tolerances.PROPAGATION_RELATIVE)

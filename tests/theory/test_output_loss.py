@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -15,7 +16,7 @@ def by_quadrature(loss, deviation, label):
     kink = label if loss == "absolute" else 1 / label
     ends = np.sort([min(-12 * deviation, kink), kink, max(12 * deviation, kink)])
     total = 0.0
-    for low, high in zip(ends[:-1], ends[1:], strict=True):
+    for low, high in itertools.pairwise(ends):
         nodes, weights = np.polynomial.legendre.leggauss(200)
         y = (low + high) / 2 + (high - low) / 2 * nodes
         values = np.abs(label - y) if loss == "absolute" else np.maximum(0, 1 - label * y)
