@@ -110,3 +110,10 @@ SECOND_ORDER_RELATIVE = 5e-2
 
 # Sums of up to 160 000 rounded logarithms around the mode, rounding averages out (measured 5e-13 at p = 10^6).
 WINDOW_ABSOLUTE = 1e-10
+
+# Coefficients of a polynomial of degree <= 24 from Pfaffians on the unit circle, each good to about 1e-14.
+COUNTING_ABSOLUTE = 1e-12
+
+# Slope of log E against N at N = 12..24 with corrections log N, 1, 1/N fitted: at index 1 the term 1/N^2 left out
+# moves it by 0.003 (measured by fitting that as well).
+FITTED_EXPONENT = 0.008
