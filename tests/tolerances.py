@@ -116,15 +116,11 @@ TAYLOR_ABSOLUTE = 5e-5
 # 1e-11 of the largest are dropped, an amplitude of 3e-6 times sqrt(N nu'') at most.
 SINGULAR_CONDITIONING = 1e-4
 
-
 # Points printed with 3 decimals in the reference.
 PRINTED_THREE_DECIMALS = 5.1e-4
 
 # Quadrature of E Crt_N against its closed forms at N = 2, 3; the quadrature is stated to 1e-9.
 QUADRATURE_RELATIVE = 1e-9
-
-# Points printed with 6 decimals in the reference.
-PRINTED_SIX_DECIMALS = 5.1e-7
 
 # One network of width 2000: the mean square of a layer fluctuates by sqrt(2 / 2000) = 3%, shared between layers.
 ONE_WIDE_NETWORK = 0.1
@@ -163,3 +159,10 @@ SECOND_ORDER_RELATIVE = 5e-2
 
 # Sums of up to 160 000 rounded logarithms around the mode, rounding averages out (measured 5e-13 at p = 10^6).
 WINDOW_ABSOLUTE = 1e-10
+
+# Coefficients of a polynomial of degree <= 24 from Pfaffians on the unit circle, each good to about 1e-14.
+COUNTING_ABSOLUTE = 1e-12
+
+# Slope of log E against N at N = 12..24 with corrections log N, 1, 1/N fitted: at index 1 the term 1/N^2 left out
+# moves it by 0.003 (measured by fitting that as well).
+FITTED_EXPONENT = 0.008

@@ -10,6 +10,8 @@ from tests import tolerances
 from theory import ArgumentError
 from theory.output_loss import mean_loss
 
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
+
 
 def by_quadrature(loss, deviation, label):
     """The definition, by the midpoint rule with the kink on a node's edge."""
@@ -17,11 +19,10 @@ def by_quadrature(loss, deviation, label):
     ends = np.sort([min(-12 * deviation, kink), kink, max(12 * deviation, kink)])
     total = 0.0
     for low, high in itertools.pairwise(ends):
-        nodes, weights = np.polynomial.legendre.leggauss(200)
-        y = (low + high) / 2 + (high - low) / 2 * nodes
+        y = (low + high) / 2 + (high - low) / 2 * NODES
         values = np.abs(label - y) if loss == "absolute" else np.maximum(0, 1 - label * y)
         density = np.exp(-((y / deviation) ** 2) / 2) / (deviation * math.sqrt(2 * math.pi))
-        total += (high - low) / 2 * float(weights @ (values * density))
+        total += (high - low) / 2 * float(WEIGHTS @ (values * density))
     return total
 
 
