@@ -146,7 +146,7 @@ LEDGER: tuple[Claim, ...] = (
     Claim(
         "LS.scale-derivative",
         "C d eps_r / dC = (r - nu') eps_r with nu' the mean path length: the normaliser takes the mean away.",
-        "spin-glass sheet 2.9", "new",
+        "scale derivative", "new",
         "A difference quotient that disagrees.",
         loss_surface.scale_derivative,
     ),
@@ -181,7 +181,7 @@ LEDGER: tuple[Claim, ...] = (
     Claim(
         "bridge.coherence",
         "Paths add incoherently at initialisation and coherently after training: alignment makes the ensemble deep.",
-        "P6, measurement sheet 4", "new",
+        "P6, control by random orientations", "new",
         "A mean depth that survives random orientations.",
         bridge.coherent_paths, "path law",
     ),

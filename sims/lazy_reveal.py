@@ -7,7 +7,7 @@ At points u_1..u_k an isotropic Gaussian field with Cov = nu(<u, v>) has
 Inside span(u_1..u_k), f and the gradients' components are one small Gaussian vector. Across it, the gradients'
 components are independent over directions, with covariance nu'(<u_a, u_b>) between points, and independent of
 that vector. Conditioning on all that is known makes each step exact, although the path depends on what it saw
-[spin-glass sheet, section 7, new]. k steps cost N k^2 + k^7 for any degree; nothing of size N^p is stored.
+[new]. k steps cost N k^2 + k^7 for any degree; nothing of size N^p is stored.
 """
 
 from __future__ import annotations

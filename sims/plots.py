@@ -77,6 +77,8 @@ def _shift_panel(panel: Axes, laws: xr.Dataset, shift: xr.Dataset) -> None:
     panel.plot(shift["c"], shift["batchnorm"], "--", color=COLOURS[1], label="mean, common BatchNorm scale λ = βC")
     panel.axhline(most, color=COLOURS[1], lw=0.8, label=f"its limit λ → ∞: 1 + H = {most:.2f}")
     panel.set_xscale("log")
+    panel.set_xticks(laws["scale"].values, [f"{scale:g}" for scale in laws["scale"].values])
+    panel.set_xticks([], minor=True)
     panel.set_yscale("log")
     panel.set_ylim(0.9, 1.2 * p)
     panel.set_xlabel("scale C")
@@ -230,7 +232,7 @@ def complexity(dataset: xr.Dataset) -> Figure:
     for panel in axes[:, 0]:
         panel.legend(fontsize=7, frameon=False, loc="upper left")
     figure.suptitle(
-        f"Annealed complexity of the ResNet mixture, {dataset.attrs['law']} depth law; grey: trivial, R < 1",
+        f"Annealed complexity of the ResNet mixture,\n{dataset.attrs['law']} depth law; grey: trivial, R < 1",
         fontsize=10,
     )
     return figure

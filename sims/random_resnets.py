@@ -2,7 +2,7 @@
 
 LS Eq. 16 (recovered) says that paths of length r carry the energy eps_r^2 ~ C(p-1, r-1)^2 beta^2r, and the spin
 glass needs the outputs Y_r of different r to be independent. Six ways of filling a network with weights are
-measured against the law that each really has [spin-glass sheet, section 6, new] and against the printed one, at
+measured against the law that each really has [new] and against the printed one, at
 the beta that LS states and at the beta that suits it best. Exit code 1: a scheme missed its own law.
 
 independent: every W_l Gaussian; tied: one Gaussian W in all residual layers; tuple: an input for each tuple of
@@ -92,7 +92,7 @@ def measure(config: RandomResnetsConfig) -> xr.Dataset:
 
     By r: ``energy`` = E Y_r^2 and its standard error; ``share`` of the sum, and its standard error (a ratio of
     means, by linearisation). By (law, r): the ``predicted`` share and ``z`` (tied: allowing for finite width); law
-    is "scheme" (section 6), "printed" (LS Eq. 16 at beta = rho s) or "printed, best beta" (the beta whose mean length is the measured
+    is "scheme" (its own), "printed" (LS Eq. 16 at beta = rho s) or "printed, best beta" (the beta whose mean length is the measured
     one, in ``best_beta``). By (r, other_r): ``correlation`` of Y_r and Y_other_r, and its standard error.
     Raises ArgumentError for bad options.
     """

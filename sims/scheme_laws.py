@@ -1,4 +1,4 @@
-"""The energy ``E Y_r^2`` by path length that each scheme of sims.resnet_schemes has [spin-glass sheet, section 6, new].
+"""The energy ``E Y_r^2`` by path length that each scheme of sims.resnet_schemes has [new].
 
 Squaring Y_r gives pairs of paths. Let S and S' be their skip patterns, i and j of whose branches have been taken
 so far. The laws follow such pairs layer by layer: a branch is taken by neither, by one of the two or by both.

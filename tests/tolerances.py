@@ -8,7 +8,7 @@ DEPTH_LAW_RELATIVE = 1e-13
 # Same at p <= 10^4, over the band that carries the mass: partial sums of up to 10^4 rounded logarithms.
 DEPTH_LAW_RELATIVE_LARGE = 1e-11
 
-# Stated in the issue of work for p = 10^6; the normaliser is a pairwise sum, so rounding is far below it.
+# For p = 10^6; the normaliser is a pairwise sum, so rounding is far below it.
 SUM_OF_SQUARES = 1e-9
 
 # Moments of laws: sums of at most 10^4 positive terms.
@@ -17,7 +17,7 @@ MOMENT_RELATIVE = 1e-11
 # Points printed with 4 decimals in the reference.
 PRINTED_FOUR_DECIMALS = 5.1e-5
 
-# ../shared reference values of the UJM carry 15 digits; a root of a smooth scalar equation loses one or two.
+# Reference roots of the UJM carry 15 digits; a root of a smooth scalar equation loses one or two.
 UJM_REFERENCE_RELATIVE = 1e-10
 
 # A product of up to 40 matrices (I + J) of norm <= 2 in float64, relative to the size of the points.
@@ -41,7 +41,7 @@ PATH_LAW_RELATIVE = 4e-14
 # Elementary symmetric polynomials of mixed signs cancel: relative to the same polynomials of |g|.
 CANCELLING_RELATIVE = 1e-13
 
-# The mean H_{L+1} - 1 and the variance at L = 5000, as the issue asks; 3 L ulp would be 3e-12, roundings average out.
+# The mean H_{L+1} - 1 and the variance at L = 5000; 3 L ulp would be 3e-12, roundings average out.
 STIRLING_MOMENT_RELATIVE = 1e-12
 
 # log e_r at L = 5000: up to 5000 roundings of logarithms as large as the value itself.
@@ -82,7 +82,7 @@ UJM_ROOT_RELATIVE = 1e-12
 # U3 put back into its own equation, in logarithms: slope of the curve (at most 1e4 = L) times the error of log s.
 UJM_EQUATION_ABSOLUTE = 1e-9
 
-# Printed tables of the sheet carry six decimals.
+# Printed tables carry six decimals.
 PRINTED_SIX_DECIMALS = 5.1e-7
 PRINTED_NINE_DECIMALS = 5.1e-10
 
@@ -92,12 +92,12 @@ HESSIAN_EIGENVALUE = 1e-7
 # Newton on the gradient stops at about 1e-12 (scaled by lam); the defects of U5, U5' are of that order times |J|.
 NEWTON_DEFECT = 1e-8
 
-# Interior-point status "optimal" means a relative gap of 1e-8; the issue of work asks for 1e-6.
+# Interior-point status "optimal" means a relative gap of 1e-8; 1e-6 leaves room for re-evaluation.
 CONVEX_GAP = 1e-6
 # The gap is quadratic in the point's error, so KKT residuals are its square root.
 CONVEX_KKT = 1e-3
 
-# Enclosures: asked for in the issue of work.
+# Enclosures: a relative width that resolves nine digits.
 ENCLOSURE_WIDTH = 1e-9
 
 # C-class runs end at a gradient of 1e-6 (of objective / lam) and curvatures above 1e-1.
@@ -133,7 +133,7 @@ MIXTURE_ABSOLUTE = 1e-13
 # Roots of E s^2 = 1 (slope of order 1 in log beta) from sums of at most 61 positive terms.
 THRESHOLD_RELATIVE = 1e-12
 
-# Values printed in the issue or the paper's table with 6 significant digits or 6 decimals.
+# Values printed in tables with 6 significant digits or 6 decimals.
 PRINTED_SIX_DIGITS = 5.1e-6
 
 # Legendre nodes in float64: 1 - x loses n^2 ulp of tau near the ends, damped by q (1 - q); n <= 300 here.
@@ -142,7 +142,7 @@ BERNOULLI_ABSOLUTE = 1e-11
 # A bound may be met with equality (n = 1), so it is allowed the rounding of a sum of at most 300 terms.
 BOUND_SLACK = 1e-12
 
-# Reference values of expected critical points: the issue asks 1e-6; quadrature on either side is good to 1e-10.
+# Reference values of expected critical points: 1e-6 is their own accuracy; quadrature on either side is good to 1e-10.
 KAC_RICE_RELATIVE = 1e-9
 
 # log of the GOE density against its integrals: 64-node panels of an entire function, sums of n <= 400 squares.

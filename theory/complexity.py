@@ -1,4 +1,4 @@
-"""Complexity: exponents of the expected number of critical points as N grows [section 4.2, literature and new].
+"""Complexity: exponents of the expected number of critical points as N grows [literature and new].
 
 ``theta`` is ``lim (1/N) log E Crt_N``. All are annealed: they bound what a typical landscape has from above.
 Energies u are per dimension, H = N u. An index is fixed as N grows: 0 for minima.
@@ -31,12 +31,12 @@ class PrintedAndTrue:
 
 
 def total(mixture: Mixture) -> float:
-    """``theta_total = max(0, 1/2 log R)``: all critical points, any energy [section 4.2, new for R < 1]."""
+    """``theta_total = max(0, 1/2 log R)``: all critical points, any energy [new for R < 1]."""
     return 0.5 * math.log1p(mixture.excess) if mixture.excess > 0 else 0.0
 
 
 def of_index(mixture: Mixture, index: int = 0) -> float:
-    """theta_k: critical points of index k at any energy, k >= 0 [section 4.2; R >= 1 literature, R < 1 new].
+    """theta_k: critical points of index k at any energy, k >= 0 [R >= 1 literature, R < 1 new].
 
     R >= 1: ``1/2 log R - (R-1)/(R+1)`` for every k. R < 1: ``1/2 log R + (k+1) artanh((1-R) / ((k+1)(1+R)))``,
     which is 0 for minima and negative for k >= 1 (a large-deviation argument, not a proof). -inf at nu'' = 0, k >= 1.
@@ -67,7 +67,7 @@ def ls_equation_31(mixture: Mixture, index: int = 0) -> PrintedAndTrue:
 
 
 def total_at(mixture: Mixture, energy: float) -> float:
-    """theta(u): critical points of any index at energy density ``energy`` [section 4.2, new]; -inf if there is none."""
+    """theta(u): critical points of any index at energy density ``energy`` [new]; -inf if there is none."""
     u = real_number("energy", energy)
     _needs_curvature(mixture)
     if mixture.variance == 0:
@@ -79,7 +79,7 @@ def total_at(mixture: Mixture, energy: float) -> float:
 
 
 def of_index_at(mixture: Mixture, energy: float, index: int = 0) -> float:
-    """theta_k(u): critical points of index k at energy density ``energy`` [section 4.2, literature; R < 1 new].
+    """theta_k(u): critical points of index k at energy density ``energy`` [literature; R < 1 new].
 
     Minus infinity where a pure model has none (u above -E'_inf). Concave in u. Raises ArgumentError at nu'' = 0.
     """
@@ -101,7 +101,7 @@ def of_index_below(mixture: Mixture, energy: float, index: int = 0) -> float:
 
 
 def most_frequent_energy(mixture: Mixture, index: int = 0) -> float:
-    """The energy density at which theta_k(u) is largest [section 4.2, new]: -E'_inf for R >= 1, lower for R < 1."""
+    """The energy density at which theta_k(u) is largest [new]: -E'_inf for R >= 1, lower for R < 1."""
     k = whole_number("index", index, least=0)
     _needs_curvature(mixture)
     if mixture.excess >= 0:
@@ -116,7 +116,7 @@ def bulk_energy(mixture: Mixture) -> float:
 
 
 def layering_energy(mixture: Mixture) -> float:
-    """``E* = (nu'^2 + nu'' - nu') / (nu' sqrt(nu''))``: below -E* indices separate in energy [section 4.2, literature].
+    """``E* = (nu'^2 + nu'' - nu') / (nu' sqrt(nu''))``: below -E* indices separate in energy [literature].
 
     ``theta_0(-E*) = G/2``. Raises ArgumentError at nu'' = 0.
     """
@@ -125,7 +125,7 @@ def layering_energy(mixture: Mixture) -> float:
 
 
 def lowest_energy(mixture: Mixture, index: int = 0) -> float:
-    """E_k: ``theta_k(-E_k) = 0``, below which no point of index k is expected [section 4.2, literature; R < 1 new].
+    """E_k: ``theta_k(-E_k) = 0``, below which no point of index k is expected [literature; R < 1 new].
 
     Annealed; E_0 is the true ground-state energy for pure p >= 3 and some pure-like mixtures, not in general.
     R < 1: E_0 = sqrt(nu'), and index k >= 1 is not expected at any energy. Raises ArgumentError there.

@@ -59,7 +59,7 @@ def energy(p: int, beta: float) -> np.ndarray:
 
 
 def modes(p: int, beta: float | Fraction) -> tuple[int, ...]:
-    """Path lengths with the largest eps_r: one, or two neighbours at a tie [section 2.1, new].
+    """Path lengths with the largest eps_r: one, or two neighbours at a tie [new].
 
     LS Theorem 1 assumes that ``m = beta p / (1 + beta)`` is an integer. That is exactly the tie: for
     1 <= m <= p-1 the maximum is attained at m *and* m + 1; otherwise the mode is ``floor(m) + 1``.
@@ -112,7 +112,7 @@ def printed_scale_derivative(p: int, beta: float) -> np.ndarray:
 
 
 def log_normaliser(p: int, beta: float) -> float:
-    """``log z``, where ``z^2 = sum_r C(p-1, r-1)^2 beta^(2r)`` [LS Eq. 16; Legendre form section 2.3, new].
+    """``log z``, where ``z^2 = sum_r C(p-1, r-1)^2 beta^(2r)`` [LS Eq. 16; Legendre form new].
 
     With b = beta^2, n = p - 1: ``z^2 = b (1-b)^n P_n((1+b)/(1-b))``, P_n the Legendre polynomial. Relative error
     1e-13 up to p = 10^4. Raises ArgumentError for bad p and for beta = 0, where z = 0.
@@ -123,7 +123,7 @@ def log_normaliser(p: int, beta: float) -> float:
 
 
 def generating_function(p: int, beta: float, t: ArrayLike) -> np.ndarray:
-    """``sum_r z eps_r t^r = beta t (1 + beta t)^(p-1)``, of the un-normalised amplitudes [section 2.8, new]; shape of t.
+    """``sum_r z eps_r t^r = beta t (1 + beta t)^(p-1)``, of the un-normalised amplitudes [new]; shape of t.
 
     At t = 1 the residual network of gain beta without noise. ``inf`` where it exceeds 1.8e308. Raises ArgumentError.
     """
@@ -135,7 +135,7 @@ def generating_function(p: int, beta: float, t: ArrayLike) -> np.ndarray:
 
 
 def asymptotic_mean_and_variance(p: int, beta: float) -> tuple[float, float]:
-    """Mean and variance of r for deep networks, to O(1/p) and O(1) [section 2.6, new].
+    """Mean and variance of r for deep networks, to O(1/p) and O(1) [new].
 
     ``1 + (p-1) beta/(1+beta) - (1-beta)/(4(1+beta))`` and ``(p-1) beta / (2(1+beta)^2)``: half the variance of the
     binomial with chance beta/(1+beta).

@@ -22,7 +22,7 @@ _LARGEST_DEPTH = 10**12
 
 
 def branch_probabilities(p: int, beta: float) -> np.ndarray:
-    """q_1..q_n with ``r = 1 + sum_i Bernoulli(q_i)``, independent, exactly [section 2.5, new]; float64, shape (p-1,).
+    """q_1..q_n with ``r = 1 + sum_i Bernoulli(q_i)``, independent, exactly [new]; float64, shape (p-1,).
 
     ``q_i = b / (b + tau_i)``, ``b = beta^2``, ``tau_i = (1 - x_i) / (1 + x_i)``, x_i the Gauss-Legendre nodes of
     order n: the zeros of the generating function ``(1-b)^n P_n((1+b)/(1-b))`` are real and negative. Hence
@@ -39,7 +39,7 @@ def branch_probabilities(p: int, beta: float) -> np.ndarray:
 
 
 def relative_entropy_bound(p: int, beta: float, fraction: float) -> float:
-    """``(n+1) exp(-2 n D(a, q))``, at most 1: bounds the mass beyond s = n a, away from q [section 2.7, new].
+    """``(n+1) exp(-2 n D(a, q))``, at most 1: bounds the mass beyond s = n a, away from q [new].
 
     ``fraction`` a in [0, 1], q = beta/(1+beta), D the relative entropy of two coins; bounds ``pi(s >= n a)`` for
     a > q and ``pi(s <= n a)`` for a < q. By Chernoff for the amplitudes, squared, over Cauchy-Schwarz for the
@@ -56,7 +56,7 @@ def relative_entropy_bound(p: int, beta: float, fraction: float) -> float:
 
 
 def hoeffding_bound(p: int, distance: float) -> float:
-    """``2 exp(-2 n t^2)``, at most 1: bounds ``pi(|s - E s| >= n t)`` for every beta [section 2.7, new].
+    """``2 exp(-2 n t^2)``, at most 1: bounds ``pi(|s - E s| >= n t)`` for every beta [new].
 
     Hoeffding's inequality for ``branch_probabilities``; ``distance`` t >= 0 as a fraction of n = p - 1.
     """
@@ -77,7 +77,7 @@ class Window:
 
 
 def window(p: int, beta: float, missing: float = 1e-12) -> Window:
-    """The depth law on the band that carries ``1 - missing`` of the mass, for depths beyond any array [section 2, new].
+    """The depth law on the band that carries ``1 - missing`` of the mass, for depths beyond any array [new].
 
     The band is the mode plus and minus Hoeffding's distance, then cut where the tails fall below ``missing``; about
     ``14 sqrt(p)`` entries at most, p <= 10^12. ``log_epsilon`` is normalised on the band (error ``missing``). Mean and

@@ -1,4 +1,4 @@
-"""Expected numbers of critical points of a mixed spin glass on S^(N-1), exactly at finite N [section 4.1, new].
+"""Expected numbers of critical points of a mixed spin glass on S^(N-1), exactly at finite N [new].
 
     E Crt_N = 2 sqrt 2 R^(N/2) / sqrt(R+1) * int rho_N(x) exp(-(R-1) x^2 / (4(R+1))) dx,
 
@@ -48,7 +48,7 @@ def expected_critical_points(
     samples: int | None = None,
     seed: int = 0,
 ) -> CriticalPoints:
-    """Expected number of critical points of the field on S^(n-1), n >= 2 [section 4.1, new].
+    """Expected number of critical points of the field on S^(n-1), n >= 2 [new].
 
     ``index``: only those with that many negative Hessian eigenvalues, 0..n-1 (minima are 0); all if None.
     ``below``: only those with energy H <= n u for ``u = below`` (field f <= sqrt(n) u at unit variance).

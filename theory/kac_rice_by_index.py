@@ -1,4 +1,4 @@
-"""Critical points index by index: E over the (k+1)-th eigenvalue of GOE_n, by its exact law or by samples [section 4.1].
+"""Critical points index by index: E over the (k+1)-th eigenvalue of GOE_n, by its exact law or by samples.
 
 Both return all indices at once. For R < 1 minima and maxima sit far outside the bulk, where no sample is and where a
 probability is lost in rounding: there they are the exact integral over their side minus what the others have on it.

@@ -16,7 +16,7 @@ from theory.arguments import ArgumentError, real_array, real_number, whole_numbe
 
 
 def independent_energy(p: int, beta: float) -> np.ndarray:
-    """Energy law ``C(p-1, r-1) beta^(2r)`` (normalised) of independent layers [section 6, new]; float64, shape (p,).
+    """Energy law ``C(p-1, r-1) beta^(2r)`` (normalised) of independent layers [new]; float64, shape (p,).
 
     LS Eq. 16 squares the binomial as well; that is the law of paths that add up coherently (one tied matrix,
     one input per weight tuple). For independent weights the binomial stands to the first power: r - 1 is
@@ -29,13 +29,13 @@ def independent_energy(p: int, beta: float) -> np.ndarray:
 
 
 def independent_depth_fraction(beta: float) -> float:
-    """``beta^2 / (1 + beta^2)``, the limit of mean depth / p for independent layers [section 6, new]."""
+    """``beta^2 / (1 + beta^2)``, the limit of mean depth / p for independent layers [new]."""
     beta = real_number("beta", beta, least=0.0)
     return beta * (beta / (1 + beta**2)) if beta < 1 else 1 / (1 + beta**-2.0)
 
 
 def scaled_epsilon(scales: ArrayLike, beta: float = 1.0) -> np.ndarray:
-    """Amplitudes with a scale per layer: ``beta^r lambda_1 e_{r-1}(lambda_2..lambda_p)`` [section 2.10, new]; shape (p,).
+    """Amplitudes with a scale per layer: ``beta^r lambda_1 e_{r-1}(lambda_2..lambda_p)`` [new]; shape (p,).
 
     ``scales``: lambda_1..lambda_p, shape (p,), ``e_k`` the elementary symmetric polynomials, normalised to
     ``sum eps^2 = 1``. Non-negative scales give a log-concave, hence unimodal law (Newton) at any size; with
@@ -60,7 +60,7 @@ def scaled_epsilon(scales: ArrayLike, beta: float = 1.0) -> np.ndarray:
 
 
 def centre_of_scales(scales: ArrayLike, beta: float = 1.0) -> float:
-    """``1 + sum_{l>=2} beta lambda_l / (1 + beta lambda_l)``, within 1 of every mode [Darroch; section 2.10, new].
+    """``1 + sum_{l>=2} beta lambda_l / (1 + beta lambda_l)``, within 1 of every mode [Darroch; new].
 
     That holds for ``scaled_epsilon`` and for its square. ``scales``: non-negative, shape (p,). Raises ArgumentError.
     """
@@ -70,7 +70,7 @@ def centre_of_scales(scales: ArrayLike, beta: float = 1.0) -> float:
 
 
 def skipping_epsilon(blocks: int, layers: int, beta: float) -> tuple[np.ndarray, np.ndarray]:
-    """Path lengths and amplitudes when each skip bypasses ``layers`` layers [section 2.11, new]; two (blocks+1,) arrays.
+    """Path lengths and amplitudes when each skip bypasses ``layers`` layers [new]; two (blocks+1,) arrays.
 
     ``C(B, k) beta^(1 + m k)`` belongs to length ``1 + m k``, k = 0..B. Lengths are in layers of 1 + m B.
     """
@@ -80,7 +80,7 @@ def skipping_epsilon(blocks: int, layers: int, beta: float) -> tuple[np.ndarray,
 
 
 def skipping_depth_fraction(layers: int, beta: float) -> float:
-    """``beta^m / (1 + beta^m)``, the limit of depth / p with skips over m layers [section 2.11, new].
+    """``beta^m / (1 + beta^m)``, the limit of depth / p with skips over m layers [new].
 
     LS's ``beta / (1 + beta)`` is the case m = 1; for m > 1 the limit is smaller if beta < 1, larger if beta > 1.
     """
@@ -88,7 +88,7 @@ def skipping_depth_fraction(layers: int, beta: float) -> float:
 
 
 def batchnorm_energy(p: int, scales: float | ArrayLike) -> np.ndarray:
-    """Energy law of r with exact BatchNorm in every branch, linear branches [section 3, new]; float64, shape (p,).
+    """Energy law of r with exact BatchNorm in every branch, linear branches [new]; float64, shape (p,).
 
     Layer l adds a branch of variance ``lambda_l^2`` to a stream of variance ``1 + sum_{1<j<l} lambda_j^2``, so
     ``r = 1 + sum_{l=2}^p Bernoulli(q_l)`` independently, ``q_l = lambda_l^2 / (1 + sum_{1<j<=l} lambda_j^2)``.
@@ -99,7 +99,7 @@ def batchnorm_energy(p: int, scales: float | ArrayLike) -> np.ndarray:
 
 
 def batchnorm_mean(p: int, scale: float) -> float:
-    """Mean depth ``1 + sum_{l=2}^p lambda^2 / (1 + lambda^2 (l-1))`` under a common lambda [section 3, new].
+    """Mean depth ``1 + sum_{l=2}^p lambda^2 / (1 + lambda^2 (l-1))`` under a common lambda [new].
 
     ``scale`` may be infinite: the largest depth that a common scale reaches, ``1 + H_{p-1}``.
     """
@@ -111,7 +111,7 @@ def batchnorm_mean(p: int, scale: float) -> float:
 
 
 def batchnorm_scales_of_constant_gain(p: int, beta: float) -> np.ndarray:
-    """lambda_2..lambda_p with which exact BatchNorm has the independent-layer law [section 3, new]; shape (p-1,).
+    """lambda_2..lambda_p with which exact BatchNorm has the independent-layer law [new]; shape (p-1,).
 
     ``lambda_l^2 = beta^2 (1 + beta^2)^(l-2)``: the scale must grow with the stream. Raises ArgumentError if the
     largest exceeds 1e150.

@@ -58,7 +58,7 @@ class Mixture:
 
     @classmethod
     def from_depth_law(cls, p: int, beta: float, law: str = "printed") -> Mixture:
-        """The mixture of a residual network: eps_r^2 as LS prints it, or of independent layers [section 6, new].
+        """The mixture of a residual network: eps_r^2 as LS prints it, or of independent layers [new].
 
         ``law``: "printed" for ``C(p-1, r-1)^2 beta^(2r)``, "independent" for ``C(p-1, r-1) beta^(2r)``.
         """
@@ -109,7 +109,7 @@ class Mixture:
 
     @property
     def gap(self) -> float:
-        """``G = log R - (nu'' - nu')(nu'' - nu' + nu'^2) / (nu'' nu'^2)`` [section 4.2, literature]; -inf if nu'' = 0.
+        """``G = log R - (nu'' - nu')(nu'' - nu' + nu'^2) / (nu'' nu'^2)`` [literature]; -inf if nu'' = 0.
 
         Above -E* the exponents of all indices coincide; ``theta_0(-E*) = G/2``.
         """
@@ -119,7 +119,7 @@ class Mixture:
 
     @property
     def regime(self) -> Regime:
-        """Which landscape the mixture has, to rounding [section 4.2, literature and new].
+        """Which landscape the mixture has, to rounding [literature and new].
 
         "trivial": R < 1, two critical points are expected as N grows. Otherwise "pure-like" for G > 0 (indices
         layered in energy down to the ground state), "full mixture" for G < 0, "critical" for G = 0; R = 1, where
@@ -139,7 +139,7 @@ class Mixture:
 
 
 def trivial_threshold(p: int, law: str = "printed") -> float:
-    """beta_c: the mixture of a depth-p network has R < 1 exactly for beta < beta_c [section 4.4, new].
+    """beta_c: the mixture of a depth-p network has R < 1 exactly for beta < beta_c [new].
 
     ``law`` as in ``Mixture.from_depth_law``. R < 1 says ``E (r-1)^2 < 1``. About 1/(p-1) for the printed law and
     ``sqrt((sqrt 5 - 1) / (2 (p-1)))`` for independent layers; infinite for p < 3, where R < 1 always.

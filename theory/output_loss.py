@@ -14,7 +14,7 @@ LOSSES = ("hinge", "absolute")
 
 
 def mean_loss(loss: str, deviation: float, label: float = 1.0) -> PrintedAndTrue:
-    """E loss for ``Y ~ N(0, deviation^2)``: the linear form, and the loss itself [section 8.10, new].
+    """E loss for ``Y ~ N(0, deviation^2)``: the linear form, and the loss itself [new].
 
     ``loss``: "hinge" for ``max(0, 1 - label Y)``, "absolute" for ``|label - Y|``; ``deviation`` >= 0. The linear
     form ``1 - label Y``, or ``|label| - sign(label) Y``, has mean 1 or |label|; it requires |label Y| <= 1, or

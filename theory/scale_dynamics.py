@@ -1,4 +1,4 @@
-"""How scales move under gradient descent, and how BatchNorm sets the variance of the stream [section 3].
+"""How scales move under gradient descent, and how BatchNorm sets the variance of the stream.
 
 LS splits the loss into ``L = L_m + L_p`` (paths that avoid a block, paths through it; or shallow and deep), with
 gradients ``g_m`` and ``g_p`` in the weights w and ``g = g_m + g_p``. Theorems 3 and 4 are reported with the
@@ -104,7 +104,7 @@ class PlaneState:
 
 
 def plane_counterexample(x: float, y: float) -> PlaneState:
-    """The loss in the plane on which C decreases although LS Theorem 4 has it grow [section 3, new].
+    """The loss in the plane on which C decreases although LS Theorem 4 has it grow [new].
 
     Degrees m = 2 and p = 4. At w = (1, 0) dL/dC = 0 and g_p = -0.75 g_m, between m/p and 1: after one step of size
     mu dL/dC is positive, ``(mu/4 + 3 mu^3/64) / C``, so the next step shrinks C.
@@ -128,7 +128,7 @@ def batchnorm_second_moments(layers: int, scale: float = 1.0, *, centred: bool =
 
     LS's rule ``E N_{l+1}^2 = 1 + E N_l^2`` [LS Eq. 20, recovered] needs the mean of the branch subtracted
     (``centred``): ``lambda^2 l``. As printed only the deviation is divided away and means add up:
-    ``lambda^2 (l + (mu l)^2)``, mu = 0.68333 [section 3, new]. For wide layers with independent zero-mean weights.
+    ``lambda^2 (l + (mu l)^2)``, mu = 0.68333 [new]. For wide layers with independent zero-mean weights.
     """
     layer = np.arange(1.0, whole_number("layers", layers) + 1)
     scale = real_number("scale", scale)

@@ -48,7 +48,7 @@ def deepest_mixture_is_richest() -> Derivation:
 
 
 def indices_separate_below_the_layering_energy() -> Derivation:
-    """``theta_0(-E*) = G/2``, and E* is where the best eigenvalue leaves the edge [section 4.2, literature; check new]."""
+    """``theta_0(-E*) = G/2``, and E* is where the best eigenvalue leaves the edge [literature; check new]."""
     first, second = sp.symbols("nu_1 nu_2", positive=True)
     variance = second + first - first**2
     ratio = second / first
@@ -77,7 +77,7 @@ def indices_separate_below_the_layering_energy() -> Derivation:
         ),
         conclusion="Below -E* the exponents of the indices separate, above it they coincide; theta_0(-E*) = G/2.",
         mark="new",
-        source="section 4.2",
+        source="literature, re-derived",
     )
 
 

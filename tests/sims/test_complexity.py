@@ -10,7 +10,7 @@ from tests import tolerances
 from theory import ArgumentError
 from theory.mixtures import trivial_threshold
 
-# p = 10, printed law: beta, R, theta_total, theta_0, regime [spin-glass sheet, section 4.4].
+# p = 10, printed law: beta, R, theta_total, theta_0, regime.
 REFERENCE = [
     (0.05, 0.318194, 0.0, 0.0, "trivial"),
     (0.1, 0.818182, 0.0, 0.0, "trivial"),

@@ -1,4 +1,4 @@
-"""Statements of LS on random networks, each beside a simulation that shows where it fails [spin-glass sheet, section 8]."""
+"""Statements of LS on random networks, each beside a simulation that shows where it fails."""
 
 import math
 

@@ -117,7 +117,7 @@ def test_placed_law_has_the_coherent_and_the_incoherent_end(seed, p):
 
 
 def test_one_tied_matrix_has_its_law_up_to_the_fourth_power_of_length_over_width_squared():
-    # The sheet allows r^2 / n; the bias of a narrow network is seen, and shrinks fourfold where n doubles.
+    # A bias of r^2 / n might be expected; that of a narrow network is seen, and shrinks fourfold where n doubles.
     biases = []
     for width in (8, 16):
         config = RandomResnetsConfig("tied", width=width, networks=20_000)

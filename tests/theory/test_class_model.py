@@ -20,7 +20,7 @@ from theory import ArgumentError, class_model, unconstrained
 def test_objectives_as_printed(depth, classes, simplex, cross):
     shapes = class_model.compare_shapes(depth, classes, 0.02, 2.0)
     assert shapes.simplex.objective == pytest.approx(simplex, abs=tolerances.PRINTED_NINE_DECIMALS)
-    # The sheet prints .016951323 for the first; the exact value is .016951318 (see the closing note).
+    # Elsewhere .016951323 is printed for the first; the exact value is .016951318.
     assert shapes.cross_polytope is not None
     assert shapes.cross_polytope.objective == pytest.approx(cross, abs=1e-8)
     assert shapes.lower == ("cross-polytope" if cross < simplex else "simplex")

@@ -25,7 +25,7 @@ mixtures = st.builds(random_mixture, seeds, st.integers(2, 9)).filter(lambda m: 
 
 
 def exponent_on_a_grid(mixture, u, outliers, bulk):
-    """sup over y of the exponent of section 4.2, straight from its formula."""
+    """sup over y of the exponent, straight from its formula."""
     first, second, ratio = mixture.first, mixture.second, mixture.ratio
     y = -np.linspace(2, 40, 400_001)
     if bulk:
@@ -63,7 +63,7 @@ def test_the_largest_exponent_over_energies_is_that_of_the_index(mixture, k):
 
 
 @given(mixtures)
-def test_the_sheet_holds_on_both_sides_of_ratio_one(mixture):
+def test_the_exponents_hold_on_both_sides_of_ratio_one(mixture):
     values = [complexity.of_index(mixture, k) for k in range(6)]
     total, ratio = complexity.total(mixture), mixture.ratio
     printed = complexity.ls_equation_31(mixture, 0)
@@ -134,7 +134,7 @@ def test_exponents_of_the_reference(beta, total, minima):
 
 
 def test_equation_31_denies_a_minimum_in_the_trivial_regime():
-    """Section 8.7: p = 10, beta = 0.05."""
+    """p = 10, beta = 0.05."""
     side_by_side = complexity.ls_equation_31(Mixture.from_depth_law(10, 0.05))
     assert side_by_side.printed == pytest.approx(-0.0553, abs=tolerances.PRINTED_FOUR_DECIMALS)
     assert side_by_side.true == 0
@@ -177,7 +177,7 @@ def test_ls_theorem_5_without_and_with_a_field_term(seed, p, k):
 
 @given(st.floats(0, 1))
 def test_theorem_5_is_not_unique_at_p_two_with_a_field(weight):
-    """Section 8.11: for p = 2, k = 0 every mixture ties at 0."""
+    """for p = 2, k = 0 every mixture ties at 0."""
     mixture = Mixture([1 - weight, weight])
     assert complexity.of_index(mixture, 0) == pytest.approx(0, abs=tolerances.EXPONENT_ABSOLUTE)
 

@@ -145,14 +145,14 @@ def test_large_depths_are_fast_enough_to_use(benchmark):
 
 
 def test_below_half_depth_at_initialisation_is_asymptotic_only():
-    """Section 8.4: beta = rho = 0.9 (C = 1/sqrt n, Lambda = n, any width) has its mode at p/2 for p = 10."""
+    """beta = rho = 0.9 (C = 1/sqrt n, Lambda = n, any width) has its mode at p/2 for p = 10."""
     assert depth_law.modes(10, 0.9) == (5,)
     assert depth_law.modes(1000, 0.9) == (474,)
 
 
 @pytest.mark.parametrize("p", [50, 51, 53, 1000, 1009])
 def test_ls_theorem_2_needs_no_whole_numbers(p):
-    """Section 8.3: the band (q - a, q + a) fills up whether or not its ends times p are integers, at width sqrt p."""
+    """the band (q - a, q + a) fills up whether or not its ends times p are integers, at width sqrt p."""
     q = depth_law.depth_fraction_limit(0.37)
     r = np.arange(1, p + 1)
     inside = np.abs(r - 1 - q * (p - 1)) <= 3 * (p * q * (1 - q) / 2) ** 0.5 + 1

@@ -44,7 +44,7 @@ def test_the_normaliser_at_beta_one_is_the_central_binomial():
 
 @given(st.integers(2, 60), gains)
 def test_moments_from_ratios_of_normalisers(p, beta):
-    """E s^2 = n^2 b S_{n-1}(b) / S_n(b) [section 2.4]; S_n = z^2 / b at p = n + 1."""
+    """E s^2 = n^2 b S_{n-1}(b) / S_n(b); S_n = z^2 / b at p = n + 1."""
     n = p - 1
     second = depth_law.energy(p, beta) @ np.arange(p) ** 2
     log_ratio = 2 * (depth_law.log_normaliser(p - 1, beta) - depth_law.log_normaliser(p, beta))
@@ -61,7 +61,7 @@ def test_the_generating_function_is_the_sum(p, beta, t):
 
 @given(st.integers(1, 300), gains, st.floats(0, 1))
 def test_both_tail_bounds_hold_on_both_sides(p, beta, fraction):
-    """Section 2.7, 8.3: no integrality is needed, unlike in LS Theorem 2."""
+    """no integrality is needed, unlike in LS Theorem 2."""
     n, s = p - 1, np.arange(p)
     masses = depth_law.energy(p, beta)
     q = depth_law.depth_fraction_limit(beta)

@@ -23,7 +23,7 @@ REFERENCE = {
     "indep 0.1": (Mixture.from_depth_law(10, 0.1, "independent"),
                   {5: 2.2525155068731486, 8: 2.0869320017475994, 50: 2.0000138243043857, 100: 2.0000000037691112}),
 }  # fmt: skip
-# The table of the sheet, 6 digits.
+# Reference table, 6 digits.
 TABLE = {0.5: {5: 73.5341, 8: 565.367}, 1.0: {5: 154.869, 8: 2124.80}, 2.0: {5: 265.406, 8: 5513.43}}
 # N = 5 and 8 by index: Monte Carlo means and standard errors of the reference (independent samples).
 BY_INDEX = {
@@ -110,7 +110,7 @@ def test_totals_increase_with_the_ratio_and_are_at_least_two(n, ratio, factor):
 def test_the_exponent_of_the_total_is_the_limit(beta):
     mixture = Mixture.from_depth_law(10, beta)
     limit = complexity.total(mixture)
-    # Difference (log N)/(2N) + c/N with c of order 1, section 5.
+    # Difference (log N)/(2N) + c/N with c of order 1.
     n = 800
     assert abs(expected_critical_points(n, mixture).log_value / n - limit) < (0.5 * math.log(n) + 2) / n
 

@@ -30,7 +30,7 @@ def test_mean_depth_of_independent_layers_is_the_squared_fraction(p, beta):
     assert energies.sum() == pytest.approx(1)
     assert energies @ np.arange(p) == pytest.approx((p - 1) * fraction, rel=tolerances.MOMENT_RELATIVE, abs=1e-300)
     if 0 < beta < 1:
-        # Section 8.6: the printed law is deeper than that of independent weights below beta = 1.
+        # the printed law is deeper than that of independent weights below beta = 1.
         assert fraction < depth_law.depth_fraction_limit(beta)
 
 
@@ -71,7 +71,7 @@ def test_nonnegative_scales_give_a_log_concave_law_with_its_mode_at_the_centre(o
 
 
 def test_mixed_signs_are_not_unimodal():
-    """Section 2.10, 8.11: (1 + t)(1 - t) = 1 - t^2 has no middle."""
+    """(1 + t)(1 - t) = 1 - t^2 has no middle."""
     eps = layer_laws.scaled_epsilon([1.0, 1.0, -1.0])
     np.testing.assert_allclose(eps, [math.sqrt(0.5), 0, -math.sqrt(0.5)], atol=tolerances.CANCELLING_RELATIVE)
     assert layer_laws.scaled_epsilon([-2.0]) == [-1]
@@ -95,7 +95,7 @@ def test_depth_fraction_of_skips_over_layers(layers, beta):
     limit = layer_laws.skipping_depth_fraction(layers, beta)
     assert lengths @ eps**2 / lengths[-1] == pytest.approx(limit, abs=1 / 2000)
     if layers > 1:
-        # Section 8.11: LS's beta/(1+beta) is the case of one layer only.
+        # LS's beta/(1+beta) is the case of one layer only.
         assert np.sign(limit - depth_law.depth_fraction_limit(beta)) == np.sign(beta - 1)
 
 
@@ -117,7 +117,7 @@ def test_batchnorm_energies_against_all_paths(seed, p):
 
 @pytest.mark.parametrize(("scale", "mean"), [(0.3, 3.254), (1.0, 5.187), (5.0, 6.114), (math.inf, 6.177)])
 def test_a_common_batchnorm_scale_stays_shallow(scale, mean):
-    """Section 8.9: mean depth at p = 100 is about log p for any common lambda."""
+    """mean depth at p = 100 is about log p for any common lambda."""
     assert layer_laws.batchnorm_mean(100, scale) == pytest.approx(mean, abs=5e-4)
 
 

@@ -118,7 +118,7 @@ def test_regimes_of_random_mixtures_follow_their_definition(seed, p):
 
 
 def test_dropping_the_field_term_and_renormalising_is_another_model():
-    """Section 8.7: LS counts r = 1 in the normalisation and uses a theorem without it."""
+    """LS counts r = 1 in the normalisation and uses a theorem without it."""
     mixture = Mixture.from_depth_law(10, 0.05)
     weights = mixture.weights.copy()
     weights[0] = 0

@@ -34,7 +34,7 @@ def test_mean_losses_against_their_definition(loss, deviation, label):
 
 
 def test_the_linear_form_of_ls_lemma_3_misses_the_mean():
-    """Section 8.10: Y ~ N(0, 1), label 1."""
+    """Y ~ N(0, 1), label 1."""
     for loss, value in (("absolute", 1.1666), ("hinge", 1.0833)):
         found = mean_loss(loss, 1.0)
         assert found.printed == 1

@@ -49,7 +49,7 @@ def test_theorem_3_is_what_two_gradient_steps_do(seed, skipped):
 
 @given(seeds, st.floats(1.01, 100))
 def test_beyond_its_largest_step_theorem_3_fails(seed, factor):
-    """Section 8.8: mu < 2 G / |Q| is needed; take Q > 0 and a larger step."""
+    """mu < 2 G / |Q| is needed; take Q > 0 and a larger step."""
     w, scale, g_p, g_m, hessian, deep = stationary_block(seed, skipped=True)
     g = g_p + g_m
     bend = float(g @ hessian @ g)
@@ -138,7 +138,7 @@ def test_the_form_of_theorem_4_is_negative_for_opposed_gradients_between_m_over_
 
 
 def test_the_counterexample_in_the_plane():
-    """Section 8.8: after a step of 1e-3 from (1, 0), dL/dC = +3.5e-4 and the next step lowers C."""
+    """after a step of 1e-3 from (1, 0), dL/dC = +3.5e-4 and the next step lowers C."""
     start = scale_dynamics.plane_counterexample(1.0, 0.0)
     assert start.scale_derivative == 0
     x, y = (w - 1e-3 * g for w, g in zip((1.0, 0.0), start.gradient, strict=True))
@@ -173,7 +173,7 @@ def test_a_kept_normaliser_counts_degrees_from_the_mean_depth():
 
 
 def test_variances_of_the_stream_with_and_without_centring():
-    """Section 8.9: LS's rule E N^2 + 1 needs the mean subtracted; printed and simulated values of section 3."""
+    """LS's rule E N^2 + 1 needs the mean subtracted; printed and simulated values of section 3."""
     as_printed = scale_dynamics.batchnorm_second_moments(10)
     assert as_printed[0] == pytest.approx(1.47, abs=5e-3)
     assert as_printed[-1] == pytest.approx(56.69, abs=5e-3)

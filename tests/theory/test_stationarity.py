@@ -189,7 +189,7 @@ def test_the_closed_form_is_the_matrix_square_root(seed):
 
 
 def test_unequal_blocks_at_a_minimum_for_small_width_stay_a_counterexample():
-    """M4 is false for D <= rank W: C = 3, D = 2, L = 2, lam = .0102005 [sheet section 3]."""
+    """M4 is false for D <= rank W: C = 3, D = 2, L = 2, lam = .0102005."""
     rng = generator(0)
     found = None
     for _ in range(400):
