@@ -46,8 +46,8 @@ class LandscapeConfig:
     """Take the mixture of a ResNet of depth p with this path gain."""
     law: Literal["printed", "independent"] = "printed"
     """Which depth law --beta means: LS Eq. 16, or that of independent layers."""
-    n: int = 5
-    """Variables N; the sphere is S^{N-1}."""
+    n: int | None = None
+    """Variables N; the sphere is S^{N-1}. If not given, 5 to count and 400 to descend."""
     instances: int = 100
     """Hamiltonians, at least 2 (with --descend: runs, each on its own Hamiltonian)."""
     starts: int | None = None
@@ -60,6 +60,11 @@ class LandscapeConfig:
     """Step size in units of 1 / sqrt(N nu''), half the inverse of the Hessian's largest bulk eigenvalue."""
     seed: int = 0
     """Seed of Hamiltonians and starts."""
+
+    @property
+    def size(self) -> int:
+        """N: the one given, or one that suits the work."""
+        return self.n if self.n is not None else 400 if self.descend else 5
 
 
 def mixture(config: LandscapeConfig) -> Mixture:
@@ -78,7 +83,7 @@ def count(config: LandscapeConfig) -> xr.Dataset:
     ``mean`` and ``standard_error`` over complete instances, ``kac_rice``, ``kac_rice_standard_error`` and ``z``;
     the same for all indices together as attributes ``total_...``. Raises ArgumentError for bad options.
     """
-    drawn, n, instances = mixture(config), whole_number("n", config.n, least=2), config.instances
+    drawn, n, instances = mixture(config), whole_number("n", config.size, least=2), config.instances
     whole_number("instances", instances, least=2)
     whole_number("seed", config.seed, least=0)
     total = expected_critical_points(n, drawn)
@@ -129,7 +134,7 @@ def descend(config: LandscapeConfig) -> xr.Dataset:
     Raises ArgumentError for bad options.
     """
     drawn = mixture(config)
-    n = whole_number("n", config.n, least=2)
+    n = whole_number("n", config.size, least=2)
     steps = whole_number("steps", config.steps, most=min(_LARGEST_STEPS, n - 1))
     runs = whole_number("instances", config.instances)
     rate = real_number("rate", config.rate, above=0.0) / math.sqrt(n * max(drawn.second, drawn.first))
@@ -199,7 +204,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command.print_json({"rows": table, "verdict": found})
     elif found is None:
         command.print_table(
-            f"Descent by lazy reveal: N = {config.n}, p = {config.p}, {dataset.attrs['regime']}",
+            f"Descent by lazy reveal: N = {config.size}, p = {config.p}, {dataset.attrs['regime']}",
             ["step", "H / N", "sd over runs", "|grad| / sqrt N"],
             [[str(row["step"]), *(f"{row[name]:.4f}" for name in ("energy", "energy_sd", "slope"))] for row in table],
             note=f"{config.instances} runs, each on its own Hamiltonian; -E'_inf = {-dataset.attrs['bulk_energy']:.4f} "
@@ -207,7 +212,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     else:
         command.print_table(
-            f"Critical points on S^{config.n - 1}: p = {config.p}, R = {found['R']:.4g} ({found['regime']})",
+            f"Critical points on S^{config.size - 1}: p = {config.p}, R = {found['R']:.4g} ({found['regime']})",
             ["index", "found", "Kac-Rice", "z"],
             [
                 [str(row["index"]), f"{row['mean']:.4f} +- {row['standard_error']:.4f}", f"{row['kac_rice']:.4f}",
