@@ -144,13 +144,13 @@ def test_descent_command(run_main, tmp_path):
     assert b"<svg" in (tmp_path / "f.svg").read_bytes()
 
 
-@pytest.mark.slow
 def test_each_work_has_a_size_that_suits_it():
     assert landscape.LandscapeConfig().size == 5
     assert landscape.LandscapeConfig(descend=True).size == 400
     assert landscape.LandscapeConfig(descend=True, n=60).size == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [LandscapeConfig(), LandscapeConfig(n=8, instances=24), LandscapeConfig(p=4, instances=30),
