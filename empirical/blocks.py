@@ -17,8 +17,8 @@ class Block(Protocol):
     """Anything with a ``branch``, an elementwise ``gate`` and a flag ``skip``; inputs and outputs are (N, D)."""
 
     @property
-    def skip(self) -> bool:
-        """Whether the input is added to the branch."""
+    def skip(self) -> bool | Callable[[Tensor], Tensor]:
+        """Whether the input is added to the branch; or the map (a projection) that takes the input to what is added."""
         ...
 
     @property
@@ -46,7 +46,8 @@ class ResidualBlock:
 
     branch: Callable[[Tensor], Tensor]
     gate: Callable[[Tensor], Tensor] = _identity
-    skip: bool = True
+    skip: bool | Callable[[Tensor], Tensor] = True
+    name: str = ""
 
 
 def blocks_of(network: torch.nn.Module) -> Sequence[Block]:
